@@ -49,7 +49,7 @@ test-slow: servers-ready $(HELM)  ## run every test, with the long ones
 	$(MAKE) fuzz SECONDS=30
 
 # Fuzz targets, and seconds for each.
-FUZZED := csv record_forms json_lines json_anywhere statement expressions arrow packed_block sequencer pass
+FUZZED := csv record_forms json_lines json_anywhere statement messages expressions arrow packed_block sequencer pass
 SECONDS ?= 30
 FUZZER := $(CURDIR)/.cache/cargo-fuzz
 

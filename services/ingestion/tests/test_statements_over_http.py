@@ -238,4 +238,4 @@ def test_a_record_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     (answer,), _ = over_http(PAIRS, b'{"a": "' + b"x" * 200)
     assert (answer.status_code, answer.json()["code"]) == (400, "unreadable-body")
     assert answer.json()["detail"] == "line 1: a record is longer than 100 bytes"
-    assert {"jsonl", "csv", "regex"} == statement_reading.LINES
+    assert {"jsonl", "csv", "regex", "syslog"} == statement_reading.LINES

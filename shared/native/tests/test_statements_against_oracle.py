@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 import pyarrow as pa
+from graphtide_core.ids import StreamName
 from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import RecordFormat
+from graphtide_core.record_time import RecordTime
+from graphtide_core.stream_definition import EdgeClause, EventClause, LabelledEnd, StreamDefinition
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
 from graphtide_testing.given_rows import class_of, expected_rows, values_of
@@ -26,8 +29,6 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from graphtide_core.stream_definition import StreamDefinition
 
 TIMES = st.sampled_from([0, 1700000000, 1700000000.25, "1700000000", "2024-01-31T12:00:00", "31/01/2024 12:00", "2024031"])
 VALUES: st.SearchStrategy[object] = st.recursive(
@@ -381,3 +382,55 @@ def test_rows_of_xml(definition: StreamDefinition, rows: list[tuple[str, str]], 
     outcomes = read_stream(definition, read_records(definition, data.removeprefix("\ufeff".encode())))
     decoder = decoder_of(definition, "jsonl", ATTRIBUTES)
     assert_same(decoder, decode(decoder, data, cuts), outcomes, ATTRIBUTES, lines)
+
+
+OLD = st.builds(
+    "{}{}{} {}{}{}".format,
+    st.sampled_from(["", "<34>", "<0>", "<191>", "<192>", "<034>", "<>", "<1"]),
+    st.sampled_from(["Oct 11 22:14:15", "Feb 29 00:00:00.25", "oct  1 2024 22:14:15:", "2024-01-31T12:00:00+01:00"])
+    | st.sampled_from(["Oct 32 22:14:15", "Sep  9 9:00:00", "", "noon", "Oct 11", "2024-01-31", "31/01/2024 12:00"]),
+    st.sampled_from(["", " u", " 10.0.0.1", " fe80::1", "  m"]),
+    st.sampled_from(["su: ", "su[7]: ", "cron[007]", "kernel:", "", "last ", "[x]: ", "a:b[c]:d "]),
+    st.sampled_from(["'su root' failed", "", "1.50", "repeated 2 times", "<34>1", "\u00fc\ufeff"]),
+    st.sampled_from(["", "\r"]),
+)
+PARAMETERS = st.builds(
+    '{}{}="{}"'.format,
+    st.sampled_from([" ", "  "]),
+    st.sampled_from(["a", "x", "y.z", "b"]),
+    st.sampled_from(["1", "", "u", '\\"', "\\]\\\\", "\\n", "] [", "\u00fc", "007"]),
+)
+ELEMENTS = st.builds("[{}{}]".format, st.sampled_from(["x", "x", "ex@32473"]), st.lists(PARAMETERS, max_size=3).map("".join))
+DATA = (
+    st.just("-")
+    | st.lists(ELEMENTS, min_size=1, max_size=3).map("".join)
+    | st.sampled_from(["", "[", "[x", '[x a="1]', "[]", "[x]-", '[x a= "1"]', '[x ="1"]'])
+)
+WORDS = st.sampled_from(["u", "v", "007", "-", "10.0.0.1", "1700000000", "su"])
+NEW = st.builds(
+    "<{}>{} {} {} {} {} {} {}{}".format,
+    st.sampled_from(["34", "165", "0"]),
+    st.sampled_from(["1", "1", "1", "12", "0", "1234"]),
+    st.sampled_from(["2003-10-11T22:14:15.003Z", "2003-08-24T05:14:15.000003-07:00", "-", "1700000000"]),
+    *[WORDS] * 4,
+    DATA,
+    st.sampled_from(["", " ", " \ufeffno", " -", " 1.50", "x"]),
+)
+SYSLOG_FIELDS = ("priority", "facility", "severity", "version", "timestamp", "hostname", "appname", "procid", "msgid")
+SYSLOG_ATTRIBUTES = (*SYSLOG_FIELDS, "structured_data", "message", "sd", "sd.x.a", "sd.x.y.z", "sd.ex@32473.a", "sd.x")
+OF_SYSLOG = st.sampled_from([*((name,) for name in SYSLOG_FIELDS), ("sd", "x", "a"), ("message",)]).map(FieldPath)
+
+
+@slowly
+@given(st.lists(OLD | NEW, min_size=1, max_size=5), OF_SYSLOG, OF_SYSLOG, st.sampled_from([None, "2025-03-01"]), st.data())
+def test_messages_of_syslog(
+    lines: list[str], source: FieldPath, kind: FieldPath, before: str | None, data: st.DataObject
+) -> None:
+    time = RecordTime(FieldPath(("timestamp",)), format="syslog", before=before)
+    clause = EventClause(kind) if data.draw(st.booleans()) else EdgeClause(LabelledEnd(source), LabelledEnd(kind))
+    nulls = data.draw(st.sampled_from([(), ("1", "007")]))
+    definition = StreamDefinition(StreamName("s"), RecordFormat("syslog"), (clause,), time, nulls=nulls)
+    text = "\n".join(lines).encode()
+    outcomes = read_stream(definition, read_records(definition, text))
+    decoder = decoder_of(definition, "jsonl", SYSLOG_ATTRIBUTES)
+    assert_same(decoder, decode(decoder, text, data.draw(CUTS)), outcomes, SYSLOG_ATTRIBUTES)

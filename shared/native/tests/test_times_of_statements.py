@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
+from datetime import UTC, date, datetime
 
+from graphtide_core.ids import StreamName
+from graphtide_core.predicate import Literal
 from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_time import EpochUnit, RecordTime
+from graphtide_core.stream_definition import EventClause, StreamDefinition
 from graphtide_core.time import TimeUnit
-from graphtide_native.record_form import EPOCHS, RecordForm, time_form
-from graphtide_native.records import CsvDecoder, Symbols
+from graphtide_native.record_form import EPOCHS, RecordForm, clocks_of_zones, time_form
+from graphtide_native.records import CsvDecoder, StatementDecoder, Symbols
 from graphtide_testing.oracles.record_times import ticks_of
+from graphtide_wire.stream_definition import encode_definition
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,3 +68,22 @@ def test_dates(moment: datetime, written: str, zone: str | None, unit: TimeUnit,
     states_zone = "%z" in written or "%Z" in written
     time = RecordTime(FieldPath(("t",)), None, written, None if states_zone else zone)
     assert decode(text, written, zone, unit) == (read_plainly(text, time, unit) if text else None)
+
+
+WITHOUT_YEAR = ["%b %d %H:%M:%S", "%d/%m %H:%M", "%j %R", "syslog"]
+BEFORE = st.dates(date(1900, 3, 1), date(2100, 1, 1)).map(str) | st.sampled_from(["2024-02-29", "2024-03-01", "2103-01-01"])
+
+
+@given(MOMENTS, st.sampled_from(WITHOUT_YEAR), st.sampled_from(ZONES), BEFORE, EDITS)
+def test_dates_without_a_year(
+    moment: datetime, written: str, zone: str | None, before: str, edits: list[tuple[float, int, str]]
+) -> None:
+    unit = TimeUnit.SECOND
+    text = edit(moment.strftime(WITHOUT_YEAR[0] if written == "syslog" else written), edits)
+    time = RecordTime(FieldPath(("t",)), None, written, zone, before)
+    definition = StreamDefinition(StreamName("s"), None, (EventClause(Literal("x")),), time, unit)
+    decoder = StatementDecoder(
+        Symbols(), (), encode_definition(definition), format="jsonl", zones=clocks_of_zones(definition.zones())
+    )
+    rows = [*decoder.decode(json.dumps({"t": text}).encode()).to_records(), *decoder.finish().to_records()]
+    assert (rows[0]["ts"] if rows else None) == read_plainly(text, time, unit)

@@ -175,7 +175,9 @@ REGEX: Final = StreamFormat("regex", "lines of a regular expression", suffixes=(
 
 XML: Final = StreamFormat("xml", "XML", suffixes=(".xml",))
 
-_STATED_ALONE: Final = {each.value: each for each in (REGEX, XML)}
+SYSLOG: Final = StreamFormat("syslog", "messages of syslog", suffixes=())
+
+_STATED_ALONE: Final = {each.value: each for each in (REGEX, XML, SYSLOG)}
 """Formats that no stream has without a STREAM statement."""
 
 

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use graphtide_decode::statement::{Source, open};
+use graphtide_decode::surroundings::Surroundings;
 use graphtide_decode::{Delimiter, Dialect, Options, Zone};
 use graphtide_fuzz::{ATTRIBUTES, answer_of, emitted};
 use graphtide_graph::symbol::SharedSymbols;
@@ -64,6 +65,7 @@ fuzz_target!(|input: &[u8]| {
             dialect: Dialect::new(Delimiter::Byte(b',')),
             path: None,
             clocks: HashMap::from([("+02:00".to_owned(), Zone::utc())]),
+            surroundings: Surroundings::default(),
         };
         let mut decoder = open(source, options, &symbols).unwrap_or_else(|error| panic!("{error}: {definition}"));
         let answer = answer_of(decoder.as_mut(), &symbols, stream, sizes);

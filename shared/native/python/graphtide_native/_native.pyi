@@ -4,7 +4,7 @@ Every `decode`, `finish`, `push` and `filter` releases the GIL for the batch. A 
 `graphtide_core.errors.UnreadableStreamError` is spent.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from graphtide_core.edge import Value
@@ -664,6 +664,8 @@ class StatementDecoder(Decoder):
     `definition` is the JSON of `graphtide_wire.stream_definition.encode_definition`; what it says of the format wins over
     `format` and `form`. `zones` has the clocks of every zone that it names: changes, and until when they are known, as a
     `TimeForm` has them. `types` are those of the attributes. `discovered` has the names that a SET states and nobody asked for.
+    `schemas` gives the schema that a message of Avro names by a number: its text; `UnreadableStreamError` if there is none,
+    `TransientError`, which the decoder raises then, if it cannot be had now.
     """
 
     def __new__(
@@ -678,6 +680,7 @@ class StatementDecoder(Decoder):
         types: Mapping[str, str] | None = None,
         keep_raw: bool = False,
         substitutes: bool = False,
+        schemas: Callable[[int], bytes] | None = None,
     ) -> StatementDecoder: ...
     def check_columns(self, schema: object) -> None:
         """Check the columns of the next record batches, as `ArrowDecoder` does."""

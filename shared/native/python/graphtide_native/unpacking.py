@@ -110,7 +110,7 @@ def unpack(packed: PackedBytes, size: int, first: int = 0) -> Iterator[bytes]:
     """
     head = packed.head()
     if head.startswith(_GZIP):
-        return _members(packed, size, _GzipMember, "gzip")
+        return _members(packed, size, lambda: _ZlibMember(_ZLIB_WITH_GZIP_HEADER), "gzip")
     if head.startswith(_BZIP2):
         return _members(packed, size, bz2.BZ2Decompressor, "bzip2")
     if head.startswith(_XZ):
@@ -137,11 +137,11 @@ class _Member(Protocol):
     def unused_data(self) -> bytes: ...
 
 
-class _GzipMember:
+class _ZlibMember:
     """zlib, used as the other modules are."""
 
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(_ZLIB_WITH_GZIP_HEADER)
+    def __init__(self, bits: int) -> None:
+        self._inner = zlib.decompressobj(bits)
 
     def decompress(self, data: bytes, max_length: int = 0) -> bytes:
         return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
@@ -202,6 +202,48 @@ def _drain(member: _Member, data: bytes, size: int) -> Iterator[bytes]:
 
 def _damage(packed: PackedBytes, what: str, error: Exception) -> UnreadableStreamError:
     return UnreadableStreamError(f"{packed.name}: the {what} data is damaged ({error})")
+
+
+def unpack_block(codec: str, data: bytes, most: int) -> bytes:
+    """Return a block of an Avro file, unpacked: `codec` is `deflate`, `zstandard`, `bzip2` or `xz`.
+
+    Raises:
+        UnreadableStreamError: it is damaged, or would have more than `most` bytes.
+    """
+    try:
+        text = _unpack_zstandard(data, most + 1) if codec == "zstandard" else _unpack_one(_BLOCKS[codec](), data, most + 1)
+    except (zlib.error, lzma.LZMAError, EOFError, ValueError, OSError) as error:
+        message = f"its {codec} data is damaged ({error})"
+        raise UnreadableStreamError(message) from error
+    if len(text) > most:
+        message = f"it has more than {most} bytes when it is unpacked"
+        raise UnreadableStreamError(message)
+    return text
+
+
+def _unpack_one(member: _Member, data: bytes, most: int) -> bytes:
+    text = member.decompress(data, most)
+    while len(text) < most and not member.eof and not member.needs_input:
+        text += member.decompress(b"", most - len(text))
+    if len(text) < most and not member.eof:
+        message = "it breaks off"
+        raise EOFError(message)
+    return text
+
+
+def _unpack_zstandard(data: bytes, most: int) -> bytes:
+    import pyarrow as pa  # noqa: PLC0415 - as below
+
+    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+        found: bytes = stream.read(most)
+    return found
+
+
+_BLOCKS: Final[dict[str, Callable[[], _Member]]] = {
+    "deflate": lambda: _ZlibMember(-zlib.MAX_WBITS),
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_XZ_MEMORY),
+}
 
 
 class _RawBytes(io.RawIOBase):

@@ -28,10 +28,11 @@ REASONS: Final = (
     "not an object",
     "not a JSON object",
     "the regular expression does not match",
+    "not a message of syslog",
 )
 """How reasons begin: the class of a dead letter."""
 
-_NOT_RECORDS: Final = frozenset({"not a JSON object", "the regular expression does not match"})
+_NOT_RECORDS: Final = frozenset({"not a JSON object", "the regular expression does not match", "not a message of syslog"})
 
 
 def expected_rows(outcomes: Iterable[Outcome], attributes: Sequence[str], places: Sequence[int]) -> list[Row]:

@@ -84,6 +84,7 @@ class TimeForm(msgspec.Struct, frozen=True, omit_defaults=True):
     unit: Literal["s", "ms", "us", "ns", "auto"] | None = None
     format: str | None = None
     zone: str | None = None
+    before: str | None = None
 
 
 class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -131,7 +132,7 @@ def form_of_definition(definition: StreamDefinition) -> DefinitionForm:
     time = definition.time
     return DefinitionForm(
         name=definition.name,
-        time=TimeForm(expression_form(time.value), time.unit and time.unit.value, time.format, time.zone),
+        time=TimeForm(expression_form(time.value), time.unit and time.unit.value, time.format, time.zone, time.before),
         unit=definition.unit.value,
         format=None if definition.format is None else _write_format(definition.format),
         clauses=tuple(map(_write_clause, definition.clauses)),
@@ -159,7 +160,13 @@ def definition_of(form: DefinitionForm) -> StreamDefinition:
         name=StreamName(form.name),
         format=None if form.format is None else _read_format(form.format),
         clauses=tuple(map(_read_clause, form.clauses)),
-        time=RecordTime(expression_of(time.value), None if time.unit is None else EpochUnit(time.unit), time.format, time.zone),
+        time=RecordTime(
+            expression_of(time.value),
+            None if time.unit is None else EpochUnit(time.unit),
+            time.format,
+            time.zone,
+            time.before,
+        ),
         unit=TimeUnit(form.unit),
         id=_read_any(form.id),
         sets=_read_sets(form.sets),

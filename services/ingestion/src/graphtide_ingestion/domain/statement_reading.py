@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphtide_ordering.statements import Statement
     from graphtide_wire.stream_schema import Kind
 
-LINES: Final = frozenset({formats.JSON_LINES.value, formats.CSV.value, formats.REGEX.value})
+LINES: Final = frozenset({formats.JSON_LINES.value, formats.CSV.value, formats.REGEX.value, formats.SYSLOG.value})
 """Formats whose records are lines, or fields with lines in quotes: a body of them may have any size."""
 
 WHOLE: Final = frozenset({formats.JSON.value, formats.ZEEK.value, formats.XML.value})

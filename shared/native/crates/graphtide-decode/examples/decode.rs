@@ -8,6 +8,7 @@ use std::error::Error;
 use std::fs;
 
 use graphtide_decode::statement::{Source, open};
+use graphtide_decode::surroundings::Surroundings;
 use graphtide_decode::{CsvDecoder, DeadLetter, DecodeError, Decoder, Delimiter, Dialect, JsonLinesDecoder, Options};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
@@ -24,7 +25,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut decoder: Box<dyn Decoder> = match (definition, format.as_str()) {
         ([file, ..], _) => {
             let (format, clocks) = (format.clone(), HashMap::new());
-            open(Source { definition: fs::read(file)?, format, dialect, path: None, clocks }, options, &symbols)?
+            open(
+                Source {
+                    definition: fs::read(file)?,
+                    format,
+                    dialect,
+                    path: None,
+                    clocks,
+                    surroundings: Surroundings::default(),
+                },
+                options,
+                &symbols,
+            )?
         }
         ([], "csv") => Box::new(CsvDecoder::new(options, dialect, symbols)),
         ([], _) => Box::new(JsonLinesDecoder::new(options, symbols)),

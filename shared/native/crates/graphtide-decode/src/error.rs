@@ -97,6 +97,12 @@ pub enum DecodeError {
         /// The number given.
         ticks: i64,
     },
+    /// What is needed to read the stream cannot be had now: the same call may succeed later.
+    #[error("{reason}")]
+    Unavailable {
+        /// What it is, and why.
+        reason: String,
+    },
     /// A statement that cannot read any record.
     #[error("the definition of the stream cannot be used: {0}")]
     Statement(#[from] StatementError),
@@ -166,6 +172,16 @@ pub(crate) enum RowError {
     Json { reason: String },
     #[error("not an element of XML: {reason}")]
     Xml { reason: String },
+    #[error("not a record of Avro: {reason}")]
+    Avro { reason: String },
+    #[error("not an object with fields")]
+    NoFields,
+    #[error("a decimal has more than 38 digits")]
+    LongDecimal,
+    #[error("a date is past the years 1 to 9999")]
+    NoMoment,
+    #[error("not a message of syslog: {reason}")]
+    Syslog { reason: &'static str },
     #[error("the regular expression does not match the line")]
     NoMatch,
     #[error("no time")]
@@ -174,6 +190,8 @@ pub(crate) enum RowError {
     UnreadableTime { text: String },
     #[error("the time {text} cannot be read: the clocks of its zone are not known so far away")]
     TimeBeyondZone { text: String },
+    #[error("the time {text} has no year; BEFORE says which one it is of")]
+    TimeWithoutYear { text: String },
     #[error("the time {text} is out of range")]
     TimeOutOfRange { text: String },
     #[error("no {end}")]

@@ -9,9 +9,12 @@ mod iso;
 pub(crate) mod parts;
 mod pattern;
 mod rfc2822;
+mod syslog;
 mod zone;
 
+pub(crate) use calendar::Day;
 pub(crate) use rfc2822::read as rfc2822;
+pub(crate) use syslog::read as syslog;
 pub use zone::Zone;
 
 use std::sync::Arc;
@@ -52,6 +55,8 @@ pub(crate) enum Flaw {
     Range,
     /// Its zone is not known so far away.
     Zone,
+    /// It has no year.
+    Year,
 }
 
 /// Longest number, in digits and zeros that its exponent adds: more is past 64 bits in any unit.
@@ -60,6 +65,11 @@ const MOST_DIGITS: i64 = 40;
 impl Times {
     /// Reads what a format is called: `s`, `ms`, `us` or `ns` for numbers in such units, `iso`, or a format with `%`.
     pub fn new(format: &str, ticks_per_second: i64, zone: Zone) -> Result<Self, DecodeError> {
+        Self::before(format, ticks_per_second, zone, None)
+    }
+
+    /// The same of a format that has no year: days are the last before the given one.
+    pub(crate) fn before(format: &str, ticks_per_second: i64, zone: Zone, before: Option<Day>) -> Result<Self, DecodeError> {
         if decimals(ticks_per_second).is_none() {
             return Err(DecodeError::TicksPerSecond { ticks: ticks_per_second });
         }
@@ -70,7 +80,7 @@ impl Times {
             "ns" => Form::Number { per_second: 1_000_000_000 },
             "iso" => Form::Iso,
             format => Form::Pattern(
-                Pattern::new(format).map_err(|reason| DecodeError::TimeFormat { format: format.to_owned(), reason })?,
+                Pattern::new(format, before).map_err(|reason| DecodeError::TimeFormat { format: format.to_owned(), reason })?,
             ),
         };
         Ok(Self { form, zone, ticks_per_second, zoneless: Arc::default() })
@@ -144,7 +154,7 @@ impl Times {
         let (column, shown) = (Column::Ts.name(), shorten(text));
         match flaw {
             Flaw::Form if text.is_empty() => RowError::Empty { column },
-            Flaw::Form => RowError::NotTime { column, text: shown, expected: self.expected() },
+            Flaw::Form | Flaw::Year => RowError::NotTime { column, text: shown, expected: self.expected() },
             Flaw::Range => RowError::OutOfRange { column, text: shown },
             Flaw::Zone => RowError::ZoneUnknown { column, text: shown },
         }
@@ -157,6 +167,13 @@ impl Times {
             Form::Pattern(pattern) => format!("a time of the format {:?}", pattern.text()),
         }
     }
+}
+
+/// Year, month and day of so many days since 1970; None past the years 1 to 9999.
+pub(crate) fn date_of_days(days: i64) -> Option<(i64, i64, i64)> {
+    /// Of 0001-01-01, and of the first day after the year 9999.
+    const KNOWN: std::ops::Range<i64> = -719_162..2_932_897;
+    KNOWN.contains(&days).then(|| calendar::of_days(days))
 }
 
 const NANOSECONDS: i128 = 1_000_000_000;

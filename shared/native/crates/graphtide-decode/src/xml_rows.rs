@@ -6,16 +6,15 @@
 //! text can grow. An element that is not written as XML has it is a bad record. Memory: one tag of up to [`MAX_RECORD`]. Cost:
 //! each byte is looked at a constant number of times.
 
-use graphtide_graph::Time;
-use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::symbol::SharedSymbols;
 use memchr::{memchr, memchr_iter, memmem};
 
 use crate::csv::fields::Fields;
-use crate::decoder::{Decoder, Options};
+use crate::decoder::Options;
 use crate::error::{DecodeError, RowError};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD};
 use crate::statement::csv::{CsvStatement, Record};
+use crate::statement::decoding::{Records, Sink};
 use crate::statement::reading::Statement;
 use crate::types::Projection;
 use crate::writer::{Target, Writer};
@@ -26,9 +25,9 @@ const PASSED: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), 
 /// The references that XML has by itself.
 const REFERENCES: [(&str, char); 5] = [("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\'')];
 
-/// Decoder of elements that a statement reads.
+/// Elements that a statement reads.
 #[derive(Clone, Debug)]
-pub(crate) struct XmlDecoder {
+pub(crate) struct XmlRows {
     row: Box<str>,
     buffer: Vec<u8>,
     start: usize,
@@ -67,8 +66,8 @@ enum Tag {
     Open,
 }
 
-impl XmlDecoder {
-    /// Makes a decoder of the elements called `row`.
+impl XmlRows {
+    /// Makes a reader of the elements called `row`.
     pub(crate) fn new(options: &Options, symbols: &SharedSymbols, statement: Statement, row: &str) -> Self {
         let (statement, read) = CsvStatement::new(statement);
         Self {
@@ -88,9 +87,7 @@ impl XmlDecoder {
         }
     }
 
-    fn drain(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
-        let symbols = self.writer.symbols.clone();
-        let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
+    fn drain(&mut self, target: &mut Target<'_>) {
         loop {
             if let Some(end) = self.until {
                 let Some(place) = memmem::find(&self.buffer[self.start..], end) else {
@@ -115,13 +112,13 @@ impl XmlDecoder {
                 Tag::Open => return,
                 Tag::Passed(end) => self.until = Some(end),
                 Tag::Whole(length) => {
-                    self.element(length, &mut target);
+                    self.element(length, target);
                     self.pass(length);
                 }
                 Tag::TooLong => {
                     let error = RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD };
                     let head = &self.buffer[self.start..self.start + KEPT_OF_LONG_RECORD];
-                    self.writer.reject(&mut target, self.line, &error, head);
+                    self.writer.reject(target, self.line, &error, head);
                     self.pass(MAX_RECORD);
                     self.until = Some(b">");
                 }
@@ -254,16 +251,16 @@ fn referred(name: &str) -> Option<char> {
     matches!(char, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..).then_some(char)
 }
 
-impl Decoder for XmlDecoder {
-    fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+impl Records for XmlRows {
+    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
         self.buffer.drain(..self.start);
         self.start = 0;
         self.buffer.extend_from_slice(block);
-        self.drain(batch, dead);
+        sink.write(|target| self.drain(target));
         Ok(())
     }
 
-    fn finish(&mut self, _: &mut EdgeBatch, _: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+    fn finish(&mut self, _: &mut Sink<'_>) -> Result<(), DecodeError> {
         if self.until.is_some() || self.start < self.buffer.len() {
             let reason = "it breaks off within a tag or a comment".to_owned();
             return Err(DecodeError::NotThisFormat { format: "XML", reason });
@@ -276,39 +273,15 @@ impl Decoder for XmlDecoder {
         (self.start, self.line, self.until, self.scan) = (0, line, None, Scan::default());
     }
 
-    fn columns(&self) -> Option<&[String]> {
-        None
+    fn statement(&self) -> &Statement {
+        &self.statement.statement
     }
 
-    fn has_ids(&self) -> bool {
-        self.statement.statement.has_ids()
+    fn writer(&self) -> &Writer {
+        &self.writer
     }
 
-    fn has_operations(&self) -> bool {
-        self.statement.statement.has_operations()
-    }
-
-    fn has_zoneless_times(&self) -> bool {
-        self.statement.statement.had_zoneless()
-    }
-
-    fn discovered(&self) -> &[String] {
-        self.statement.statement.others()
-    }
-
-    fn filtered(&self) -> u64 {
-        self.statement.statement.filtered()
-    }
-
-    fn ordinal(&self) -> u64 {
-        self.writer.ordinal()
-    }
-
-    fn accept_until(&mut self, latest: Time) {
-        self.writer.accept_until(latest);
-    }
-
-    fn start_at(&mut self, ordinal: u64) {
-        self.writer.start_at(ordinal);
+    fn writer_mut(&mut self) -> &mut Writer {
+        &mut self.writer
     }
 }

@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use arrow_schema::Schema;
 use graphtide_decode::statement::{Source, open};
+use graphtide_decode::surroundings::{SchemaOf, Surroundings, Ungiven, Unpack};
 use graphtide_decode::{
     ArrowDecoder, AttributeType, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Settled,
     UnusableValues, Zone,
@@ -17,8 +18,9 @@ use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 
-use crate::errors::from_decode;
+use crate::errors::{TransientError, from_decode};
 use crate::record_form::PyRecordForm;
 use crate::records::{PyDeadLetter, PyEdgeBatch, PySymbols, take_letters};
 
@@ -288,7 +290,8 @@ pub(crate) struct PyStatementDecoder;
 impl PyStatementDecoder {
     #[new]
     #[pyo3(signature = (
-        symbols, attributes, definition, *, format, zones, form = None, types = None, keep_raw = false, substitutes = false
+        symbols, attributes, definition, *, format, zones, form = None, types = None, keep_raw = false, substitutes = false,
+        schemas = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
@@ -301,6 +304,7 @@ impl PyStatementDecoder {
         types: Option<HashMap<String, String>>,
         keep_raw: bool,
         substitutes: bool,
+        schemas: Option<Py<PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let form = form.unwrap_or_default();
         let options = Options { keep_raw, substitutes, ..options(&attributes, HashMap::new(), types)? };
@@ -308,7 +312,7 @@ impl PyStatementDecoder {
             let clocks = zones.into_iter().map(|(name, (changes, until))| Ok((name, Zone::new(changes, until)?)));
             let clocks = clocks.collect::<Result<_, graphtide_decode::DecodeError>>()?;
             let (dialect, path) = (form.dialect(",")?, form.path());
-            let source = Source { definition, format, dialect, path, clocks };
+            let source = Source { definition, format, dialect, path, clocks, surroundings: surroundings(schemas) };
             open(source, form.add_to(options)?, &symbols.inner)
         };
         let decoder = opened().map_err(|error| from_decode(&error))?;
@@ -324,6 +328,35 @@ impl PyStatementDecoder {
     fn decode_rows(mut this: PyRefMut<'_, Self>, py: Python<'_>, rows: PyArrowType<RecordBatch>) -> PyResult<PyEdgeBatch> {
         this.as_super().run(py, |decoder, batch, dead| decoder.feed_rows(&rows.0, batch, dead))
     }
+}
+
+/// What decoders ask Python for: blocks are unpacked by its modules, and `schemas` gives the schema of a number.
+fn surroundings(schemas: Option<Py<PyAny>>) -> Surroundings {
+    let unpack: Unpack = Arc::new(|codec, packed, most| {
+        Python::attach(|py| {
+            let unpacking = py.import("graphtide_native.unpacking")?;
+            let bytes: PyBackedBytes =
+                unpacking.call_method1("unpack_block", (codec, PyBytes::new(py, packed), most))?.extract()?;
+            Ok(bytes.to_vec())
+        })
+        .map_err(ungiven)
+    });
+    let schema_of = schemas.map(|schemas| {
+        let asked: SchemaOf = Arc::new(move |number| {
+            let found = Python::attach(|py| schemas.call1(py, (number,))?.extract::<PyBackedBytes>(py).map_err(PyErr::from));
+            found.map(|text| text.to_vec()).map_err(ungiven)
+        });
+        asked
+    });
+    Surroundings { unpack: Some(unpack), schema_of }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "as errors are mapped")]
+fn ungiven(error: PyErr) -> Ungiven {
+    Python::attach(|py| {
+        let reason = error.value(py).to_string();
+        if error.is_instance_of::<TransientError>(py) { Ungiven::Now(reason) } else { Ungiven::Never(reason) }
+    })
 }
 
 fn options(

@@ -3,11 +3,13 @@
 use graphtide_decode::DecodeError;
 use pyo3::PyErr;
 
+pyo3::import_exception!(graphtide_core.errors, TransientError);
 pyo3::import_exception!(graphtide_core.errors, UnreadableStreamError);
 
 /// What Python raises for an error of a decoder.
 pub(crate) fn from_decode(error: &DecodeError) -> PyErr {
     match error {
+        DecodeError::Unavailable { .. } => TransientError::new_err(error.to_string()),
         DecodeError::NotThisFormat { .. }
         | DecodeError::NoHeader
         | DecodeError::MissingColumn { .. }

@@ -99,6 +99,12 @@ class ZoneNode(TextClause):
     __slots__ = ()
 
 
+class BeforeNode(TextClause):
+    """`BEFORE '…'`."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ChoiceClause:
     """A keyword with a name that the language knows."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import StreamName
-from graphtide_core.record_time import EpochUnit, RecordTime
+from graphtide_core.record_time import SYSLOG, EpochUnit, RecordTime
 from graphtide_core.stream_definition import (
     MOST_CLAUSES,
     RESERVED_FOR_EDGES,
@@ -50,6 +50,7 @@ _KEYWORDS: Final[Mapping[type, tuple[str, str]]] = {
     stream_ast.TimeNode: ("AT", "a record has one time; for one of several fields, write AT coalesce(a, b)"),
     stream_ast.TimeFormatNode: ("FORMAT '…'", "times of a stream have one format"),
     stream_ast.ZoneNode: ("ZONE", "keep one"),
+    stream_ast.BeforeNode: ("BEFORE", "keep one"),
     stream_ast.UnitNode: ("UNIT", "keep one"),
     stream_ast.IdNode: ("ID", "for an id of several fields, write ID concat(a, '-', b)"),
     stream_ast.SetNode: ("SET", "separate attributes by commas: SET a = x, b = y"),
@@ -220,7 +221,8 @@ def _bind_unit(found: stream_ast.UnitNode | None) -> TimeUnit:
 def _bind_record_time(whole: _Scope) -> dict[str, RecordTime]:
     """Return the time as an argument; none without AT, which leaves the field `ts`."""
     at, text, zone = whole.get(stream_ast.TimeNode), whole.get(stream_ast.TimeFormatNode), whole.get(stream_ast.ZoneNode)
-    for alone in (text, zone):
+    before = whole.get(stream_ast.BeforeNode)
+    for alone in (text, zone, before):
         if at is None and alone is not None:
             keyword = _KEYWORDS[type(alone)][0]
             message = f"{keyword} needs AT, which says where the time of a record is"
@@ -236,8 +238,12 @@ def _bind_record_time(whole: _Scope) -> dict[str, RecordTime]:
         with place_errors(zone.text.location):
             bound = RecordTime(value, zone=_text(zone.text))
             refuse_unknown_zone(_text(zone.text))
+    form, clock, day = (None if node is None else _text(node.text) for node in (text, zone, before))
+    if before is not None:
+        with place_errors(before.text.location):
+            RecordTime(value, format=SYSLOG, before=day)
     with place_errors(at.location if text is None else text.text.location):
-        bound = RecordTime(value, unit, None if text is None else _text(text.text), None if zone is None else _text(zone.text))
+        bound = RecordTime(value, unit, form, clock, day)
     return {"time": bound}
 
 

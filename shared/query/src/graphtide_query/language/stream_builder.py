@@ -108,6 +108,10 @@ class StreamRules(Transformer[Token, object]):
         """`ZONE 'Europe/Berlin'`."""
         return stream_ast.ZoneNode(_text_of(text), locate(keyword))
 
+    def time_before(self, keyword: Token, text: Token) -> stream_ast.BeforeNode:
+        """`BEFORE '2027-01-01'`."""
+        return stream_ast.BeforeNode(_text_of(text), locate(keyword))
+
     def stream_unit(self, keyword: Token, unit: Token) -> stream_ast.UnitNode:
         """`UNIT ms`."""
         return stream_ast.UnitNode(name_of(unit), locate(keyword))

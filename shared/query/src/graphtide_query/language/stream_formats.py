@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.record_expression import FieldPath
-from graphtide_core.record_format import COMPRESSIONS, ENCODINGS, WHITESPACE, RecordFormat, check_format, check_option
+from graphtide_core.record_format import (
+    COMPRESSIONS,
+    ENCODINGS,
+    RECORD_FORMATS,
+    WHITESPACE,
+    RecordFormat,
+    check_format,
+    check_option,
+)
 from graphtide_core.record_time import NAMED_FORMATS
 
 from graphtide_query.language import ast, stream_ast
@@ -52,7 +60,7 @@ def bind_format(node: stream_ast.FormatNode) -> RecordFormat:
         InvalidPatternError: there is no such format, it does not have an option, or a value is wrong; with its place.
     """
     name = node.name.text.lower()
-    if name in NAMED_FORMATS:
+    if name in NAMED_FORMATS and name not in RECORD_FORMATS:
         message = f"{name} is a format of times, which stands in quotation marks"
         raise InvalidPatternError(message, node.name.location, hint=f"write AT ts FORMAT '{name}'")
     with place_errors(node.name.location):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EXAMPLE: Final = "STREAM name EDGE (src)-[kind]->(dst) AT ts"
 
 CLAUSES: Final = frozenset(
-    {"FORMAT", "EDGE", "EVENT", "AT", "ZONE", "UNIT", "ID", "SET", "WHERE", "DELETE", "UPDATE", "NULL", "LATENESS"}
+    {"FORMAT", "EDGE", "EVENT", "AT", "ZONE", "BEFORE", "UNIT", "ID", "SET", "WHERE", "DELETE", "UPDATE", "NULL", "LATENESS"}
     | {"DUPLICATES", "CLOCK", "PARTITION"}
 )
 """Terminals that begin a clause."""
@@ -98,7 +98,7 @@ def _hint_in_edge(found: str, names: frozenset[str], before: str) -> str:
 def _hint_in_value(found: str, names: frozenset[str], before: str) -> str:
     if names == {"INTEGER"} and before == "LSQB":
         return "a position in a list is a number from 0; a field stands behind a dot, in backticks if need be: a.`b c`"
-    if names == {"STRING"} and before in {"NULL", "ZONE", "COMMA"}:
+    if names == {"STRING"} and before in {"NULL", "ZONE", "BEFORE", "COMMA"}:
         return "write a text in quotation marks: NULL '-', 'NA', ZONE 'Europe/Berlin'"
     if before == "OPTION":
         return "the value comes right behind the option: DELIMITER ';', HEADER none, COLUMNS (a, b)"

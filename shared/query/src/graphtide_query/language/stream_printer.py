@@ -135,6 +135,7 @@ def _write_time(time: RecordTime) -> str:
     words += [f"IN {time.unit.value}"] if time.unit is not None else []
     words += [f"FORMAT {write_constant(time.format)}"] if time.format is not None else []
     words += [f"ZONE {write_constant(time.zone)}"] if time.zone is not None else []
+    words += [f"BEFORE {write_constant(time.before)}"] if time.before is not None else []
     return " ".join(words)
 
 

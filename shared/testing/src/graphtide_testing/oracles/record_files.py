@@ -13,6 +13,7 @@ from graphtide_core.record_format import WHITESPACE, RecordFormat
 from graphtide_testing.oracles.exact_ends import end_exactly
 from graphtide_testing.oracles.record_decoding import decode_field, decode_json
 from graphtide_testing.oracles.stream_records import unnest
+from graphtide_testing.oracles.syslog import read_syslog
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -40,6 +41,10 @@ def read_records(definition: StreamDefinition, data: bytes) -> list[object]:
         case "regex":
             expression = re.compile(end_exactly(stated.pattern or ""), re.ASCII)
             return [_match_line(expression, line, definition.nulls) for line in text.split("\n") if line]
+        case "syslog":
+            return [
+                read_syslog(line.removesuffix("\r"), definition.nulls) for line in text.split("\n") if line not in {"", "\r"}
+            ]
         case "xml":
             rows = ElementTree.fromstring(text.encode()).iter(stated.row)  # noqa: S314 - a file of a test
             return [{name: decode_field(field, definition.nulls) for name, field in row.attrib.items()} for row in rows]

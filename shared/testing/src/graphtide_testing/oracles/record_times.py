@@ -10,6 +10,9 @@ What that leaves open is decided here.
   ISO 8601. With IN it is a number. With FORMAT a number is read as its digits: `AT day FORMAT '%Y%m%d'`.
 * A local time that a clock shows twice, or skips, has the offset from before the change: `fold=0` of `zoneinfo`.
   The clocks of a zone with a name are known from 1900 to 2099; a local time outside is none.
+* A text of syslog is ISO 8601 if it begins with a digit, else a month, a day and a time, with a year behind the day or not.
+* A text without a year is of the last year in which its day comes before that of BEFORE; the 29th of February of the last such
+  leap year.
 * `%y` is 1969 to 2068, and names of days and months are English (`time_formats`).
 """
 
@@ -43,6 +46,7 @@ _RFC: Final = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?([0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?) "
     r"([+-][0-9]{4}|GMT|UT|UTC|Z)"
 )
+_SYSLOG: Final = re.compile(r"([A-Za-z]{3} +[0-9]{1,2})( +[0-9]{4})?( +[0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?")
 _SIZES: Final = ((10**11, TimeUnit.SECOND), (10**14, TimeUnit.MILLISECOND), (10**17, TimeUnit.MICROSECOND))
 
 
@@ -92,7 +96,7 @@ def _nanoseconds(value: bool | int | float | str, time: RecordTime, unit: TimeUn
         return _of_iso(value, zone)
     if time.format is not None:
         text = write_text(value)
-        return None if text is None or len(text) > _LONGEST else _by_format(text, time.format, zone)
+        return None if text is None or len(text) > _LONGEST else _by_format(text, time.format, zone, time.before)
     number = _number(value)
     if number is not None:
         return number * _unit_of(number, time.unit, unit).nanoseconds
@@ -121,7 +125,7 @@ def _unit_of(number: Fraction, stated: EpochUnit | None, unit: TimeUnit) -> Time
             return TimeUnit(stated.value)
 
 
-def _by_format(text: str, form: str, zone: tzinfo) -> Fraction | None:
+def _by_format(text: str, form: str, zone: tzinfo, before: str | None) -> Fraction | None:
     match form:
         case "iso":
             return _of_iso(text, zone)
@@ -132,12 +136,22 @@ def _by_format(text: str, form: str, zone: tzinfo) -> Fraction | None:
             day, stated = found.groups()
             seconds = ":%S" if day.count(":") > 1 else ""
             return _since(f"{day} {stated if stated[0] in '+-' else 'Z'}", f"%d %b %Y %H:%M{seconds} %z", zone)
+        case "syslog":
+            found = _SYSLOG.fullmatch(text)
+            if found is None:
+                return _of_iso(text, zone)
+            _, year, _, fraction = found.groups()
+            written = f"%b %d{' %Y' if year else ''} %H:%M:%S{'.%f' if fraction else ''}"
+            if year is None and before is None:
+                message = f"the time {text!r} has no year"
+                raise ValueError(message)
+            return _since(text, written, zone, None if year else before)
         case _:
-            return _since(text, form, zone)
+            return _since(text, form, zone, before)
 
 
-def _since(text: str, form: str, zone: tzinfo) -> Fraction | None:
-    found = read_moment(text, form)
+def _since(text: str, form: str, zone: tzinfo, before: str | None = None) -> Fraction | None:
+    found = read_moment(text, form, before)
     if found is None:
         return None
     moment, rest = found

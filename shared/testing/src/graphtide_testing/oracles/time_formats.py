@@ -8,7 +8,7 @@ number of digits.
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from fractions import Fraction
 from typing import Final
 
@@ -41,15 +41,20 @@ _TAKEN: Final = {
 _PART: Final = re.compile(r"%(.)|([ \t\n\f\r]+)|(.)", re.DOTALL)
 
 
-def read_moment(text: str, form: str) -> tuple[datetime, Fraction] | None:
+def read_moment(text: str, form: str, before: str | None = None) -> tuple[datetime, Fraction] | None:
     """Return the moment that a text states, to the second and with a zone if it states one, and the part of a second after it.
 
-    None if it states none.
+    None if it states none. One without a year is of the last year in which its day comes before the day `before`.
     """
     found = re.fullmatch(_expression(form), text, re.IGNORECASE | re.ASCII)
     if found is None:
         return None
     part = {name: value.lower() for name, value in found.groupdict().items()}
+    if before is not None:
+        year = next((year for year in range(int(before[:4]), 0, -1) if _is_before(part | {"Y": f"{year:04}"}, before)), None)
+        if year is None:
+            return None
+        part["Y"] = f"{year:04}"
     try:
         moment = datetime(_year(part), *_month_and_day(part), _hour(part), int(part.get("M", 0)), int(part.get("S", 0)))  # noqa: DTZ001 - it may have none
     except ValueError:
@@ -103,6 +108,13 @@ def _month_and_day(part: dict[str, str]) -> tuple[int, int]:
         return int(part["m"]), int(part["d"])
     months = [month[:3] for month in _MONTHS] if "b" in part else _MONTHS
     return months.index(part.get("b", part.get("B", ""))) + 1, int(part["d"])
+
+
+def _is_before(part: dict[str, str], before: str) -> bool:
+    try:
+        return date(_year(part), *_month_and_day(part)) < date.fromisoformat(before)
+    except (ValueError, OverflowError):
+        return False
 
 
 def _hour(part: dict[str, str]) -> int:

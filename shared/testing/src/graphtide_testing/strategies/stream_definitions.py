@@ -121,6 +121,15 @@ RECORD_TIMES: Final = st.one_of(
         st.none() | ZONES,
     ),
     st.builds(RecordTime, FIELD_EXPRESSIONS, st.none(), st.sampled_from(["%Y-%m-%d%z", "rfc2822"])),
+    st.builds(
+        RecordTime,
+        FIELD_EXPRESSIONS,
+        st.none(),
+        st.sampled_from(["%b %d %H:%M:%S", "syslog"]),
+        st.none() | ZONES,
+        st.sampled_from(["2027-01-01", "2024-02-29"]),
+    ),
+    st.builds(RecordTime, FIELD_EXPRESSIONS, st.none(), st.just("syslog"), st.none() | ZONES),
 )
 """The time of a record."""
 

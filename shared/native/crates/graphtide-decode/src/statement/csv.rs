@@ -46,16 +46,21 @@ pub(crate) struct Record<'r> {
 impl CsvStatement {
     /// Makes a reader of a statement; returns it with the names of the columns that it reads.
     pub(crate) fn new(statement: Statement) -> (Self, Vec<String>) {
-        let (mut names, mut slots): (Vec<String>, Vec<Slot>) = (Vec::new(), Vec::new());
+        Self::of(statement, |steps| if let [Step::Name(name)] = steps { Some(name.to_string()) } else { None })
+    }
+
+    /// Makes a reader of a statement for a format whose paths lead to columns so; returns it with those that it reads.
+    pub(crate) fn of<C: PartialEq>(statement: Statement, column: impl Fn(&[Step]) -> Option<C>) -> (Self, Vec<C>) {
+        let (mut columns, mut slots): (Vec<C>, Vec<Slot>) = (Vec::new(), Vec::new());
         for (slot, path) in statement.paths.all().iter().enumerate() {
-            let [Step::Name(name)] = &*path.steps else { continue };
-            let column = names.iter().position(|known| **known == **name).unwrap_or_else(|| {
-                names.push(name.to_string());
-                names.len() - 1
+            let Some(wanted) = column(&path.steps) else { continue };
+            let column = columns.iter().position(|known| *known == wanted).unwrap_or_else(|| {
+                columns.push(wanted);
+                columns.len() - 1
             });
             slots.push(Slot { column, slot, role: path.role });
         }
-        (Self { statement, slots }, names)
+        (Self { statement, slots }, columns)
     }
 
     /// Writes what a record gives, or rejects it.

@@ -77,6 +77,9 @@ pub(crate) struct TimeForm {
     pub(crate) format: Option<String>,
     #[serde(default)]
     pub(crate) zone: Option<String>,
+    /// The day that times without a year come before.
+    #[serde(default)]
+    pub(crate) before: Option<String>,
 }
 
 /// How bytes become records; see `graphtide_core.record_format`.
@@ -111,7 +114,10 @@ pub(crate) struct FormatForm {
     /// The elements of XML that are records.
     #[serde(default)]
     pub(crate) row: Option<String>,
-    /// Where records are in JSON.
+    /// The schema of messages of Avro.
+    #[serde(default)]
+    pub(crate) schema: Option<String>,
+    /// Where records are in JSON, Avro and Protobuf.
     #[serde(default)]
     pub(crate) unnest: Option<Form>,
 }

@@ -6,7 +6,9 @@
 mod among;
 pub(crate) mod arrow;
 mod attributes;
+pub(crate) mod bytes;
 pub(crate) mod csv;
+pub(crate) mod decoding;
 pub(crate) mod definition;
 pub(crate) mod expression;
 mod functions;
@@ -14,13 +16,14 @@ pub(crate) mod json;
 mod json_scan;
 mod keys;
 mod names;
-mod nulls;
+pub(crate) mod nulls;
 mod open;
 pub(crate) mod paths;
 mod program;
 pub(crate) mod reading;
 pub(crate) mod regex;
 mod time;
+pub(crate) mod tree;
 pub(crate) mod value_text;
 
 pub use open::{Source, open};

@@ -5,18 +5,22 @@ use std::collections::HashMap;
 use graphtide_graph::symbol::SharedSymbols;
 
 use super::attributes::Reading;
+use super::decoding::ByStatement;
 use super::definition::{DefinitionForm, FormatForm};
 use super::reading::Statement;
 use crate::arrow::ArrowDecoder;
+use crate::avro::AvroRecords;
 use crate::csv::CsvDecoder;
 use crate::decoder::{Decoder, Options};
 use crate::dialect::{Delimiter, Dialect, Heading};
 use crate::encoded::{Encoded, Encoding};
 use crate::error::{DecodeError, StatementError};
 use crate::json_lines::JsonLinesDecoder;
-use crate::lines::LinesDecoder;
+use crate::lines::regex_lines;
+use crate::surroundings::Surroundings;
+use crate::syslog::syslog_lines;
 use crate::times::Zone;
-use crate::xml_rows::XmlDecoder;
+use crate::xml_rows::XmlRows;
 
 /// A statement, and how the records that it reads are written.
 #[derive(Debug)]
@@ -31,18 +35,20 @@ pub struct Source {
     pub path: Option<Vec<String>>,
     /// The clocks of the zones that the statement names.
     pub clocks: HashMap<String, Zone>,
+    /// What decoders ask for.
+    pub surroundings: Surroundings,
 }
 
 /// Makes a decoder of records that a statement reads.
 pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result<Box<dyn Decoder + Send + Sync>, DecodeError> {
-    let Source { definition, format, dialect, path, clocks } = source;
+    let Source { definition, format, dialect, path, clocks, surroundings } = source;
     let definition = DefinitionForm::read(&definition)?;
     let form = definition.format.clone().unwrap_or_else(|| FormatForm { name: format, ..FormatForm::default() });
     let dialect = said(dialect, &form)?;
     let options = Options { comment: form.comment.clone().unwrap_or(options.comment), ..options };
     let reading = match form.name.as_str() {
         "csv" if dialect.has_decimal_comma => Reading::WithComma,
-        "csv" | "zeek" | "regex" | "xml" => Reading::Written,
+        "csv" | "zeek" | "regex" | "syslog" | "xml" => Reading::Written,
         "arrow" | "parquet" => Reading::Rows,
         _ => Reading::Typed,
     };
@@ -60,11 +66,16 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
         }
         "regex" => {
             let regex = super::regex::compile(form.pattern.as_deref().unwrap_or_default())?;
-            Box::new(LinesDecoder::new(&options, symbols, statement, regex))
+            Box::new(ByStatement(regex_lines(&options, symbols, statement, regex)))
+        }
+        "syslog" => Box::new(ByStatement(syslog_lines(&options, symbols, statement))),
+        "avro" => {
+            let of_records = (form.path_of_records()?, form.schema.as_deref());
+            Box::new(ByStatement(AvroRecords::new(&options, symbols, statement, of_records, surroundings)?))
         }
         "xml" => {
             let row = form.row.as_deref().unwrap_or_default();
-            Box::new(XmlDecoder::new(&options, symbols, statement, row))
+            Box::new(ByStatement(XmlRows::new(&options, symbols, statement, row)))
         }
         "csv" | "zeek" => Box::new(CsvDecoder::new(options, dialect, symbols.clone()).by(statement)),
         "arrow" | "parquet" => {

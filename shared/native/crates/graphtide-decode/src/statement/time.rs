@@ -9,7 +9,7 @@ use super::expression::{Context, Expression, steps};
 use super::paths::{Paths, Role};
 use super::value_text::write_text;
 use crate::error::{Refused, RowError, StatementError, shorten};
-use crate::times::{Flaw, Times, Zone, number, number_of_any_unit, rfc2822, unit_of, whole};
+use crate::times::{Day, Flaw, Times, Zone, number, number_of_any_unit, rfc2822, syslog, unit_of, whole};
 
 /// Characters of a text that is a number, or in a format.
 const LONGEST: usize = 400;
@@ -25,6 +25,8 @@ pub(crate) struct RecordTime {
     moments: Times,
     are_moments: bool,
     ticks_per_second: i64,
+    /// The day that times without a year come before.
+    before: Option<Day>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,6 +47,8 @@ enum Form {
     Format,
     /// A text of RFC 2822.
     Mail,
+    /// A text of syslog.
+    Syslog,
 }
 
 impl RecordTime {
@@ -69,15 +73,18 @@ impl RecordTime {
                 Form::Unit(per_second(unit).ok_or_else(wrong)?)
             }
             (None, Some("rfc2822")) => Form::Mail,
+            (None, Some("syslog")) => Form::Syslog,
             (None, Some(_)) => Form::Format,
         };
         let format = form.format.as_deref().filter(|_| read == Form::Format).unwrap_or("iso");
         let ticks_per_second = context.ticks_per_second;
-        let times = |format: &str, zone| {
-            Times::new(format, ticks_per_second, zone).map_err(|error| StatementError::new(error.to_string()))
+        let day = |text: &String| Day::read(text).ok_or_else(|| StatementError::new(format!("{text:?} is not a day")));
+        let before = form.before.as_ref().map(day).transpose()?;
+        let times = |format: &str, zone, before| {
+            Times::before(format, ticks_per_second, zone, before).map_err(|error| StatementError::new(error.to_string()))
         };
-        let (dates, moments) = (times(format, zone.clone())?, times("iso", zone)?);
-        Ok(Self { source, form: read, dates, moments, are_moments: false, ticks_per_second })
+        let (dates, moments) = (times(format, zone.clone(), before)?, times("iso", zone, None)?);
+        Ok(Self { source, form: read, dates, moments, are_moments: false, ticks_per_second, before })
     }
 
     /// Whether it is read of a slot.
@@ -133,6 +140,7 @@ impl RecordTime {
             Form::Unit(per_second) => number(text, per_second, self.ticks_per_second),
             Form::Auto => number_of_any_unit(text, self.ticks_per_second),
             Form::Format => self.dates.ticks_of(text),
+            Form::Syslog => syslog(text, self.before).and_then(|moment| self.dates.ticks(&moment)),
             Form::Mail => rfc2822(text).ok_or(Flaw::Form).and_then(|moment| self.dates.ticks(&moment)),
         }
     }
@@ -172,6 +180,7 @@ fn refuse(value: ValueRef<'_>, flaw: Flaw, arena: &Bump) -> RowError {
     };
     match flaw {
         Flaw::Form => RowError::UnreadableTime { text },
+        Flaw::Year => RowError::TimeWithoutYear { text },
         Flaw::Range => RowError::TimeOutOfRange { text },
         Flaw::Zone => RowError::TimeBeyondZone { text },
     }

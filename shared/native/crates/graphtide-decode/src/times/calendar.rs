@@ -11,6 +11,37 @@ pub(crate) struct Moment {
     pub(super) offset: Option<i32>,
 }
 
+/// A day of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Day {
+    year: u32,
+    month: u32,
+    day: u32,
+}
+
+impl Day {
+    /// Reads `2027-01-01`; None if it is written otherwise, or no calendar has it.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let (year, rest) = digits(text.as_bytes(), 4)?;
+        let (month, rest) = digits(rest.strip_prefix(b"-")?, 2)?;
+        let (day, rest) = digits(rest.strip_prefix(b"-")?, 2)?;
+        let is_day = rest.is_empty() && (1..=9999).contains(&year) && (1..=12).contains(&month);
+        (is_day && (1..=days_of_month(year, month)).contains(&day)).then_some(Self { year, month, day })
+    }
+
+    /// The last year whose day comes before this one; `of_year` gives the month and day in a year, if it has the day.
+    pub(super) fn year_of(self, of_year: impl Fn(u32) -> Option<(u32, u32)>) -> Option<u32> {
+        /// Between two leap years, at most.
+        const YEARS: u32 = 8;
+        let years = self.year.saturating_sub(YEARS).max(1)..=self.year;
+        years.rev().find(|year| {
+            let found = of_year(*year)
+                .filter(|(month, day)| (1..=12).contains(month) && (1..=days_of_month(*year, *month)).contains(day));
+            found.is_some_and(|(month, day)| (*year, month, day) < (self.year, self.month, self.day))
+        })
+    }
+}
+
 /// Seconds of a date and time of day; None if no calendar or clock has them.
 #[inline]
 pub(super) fn seconds(year: u32, month: u32, day: u32, (hour, minute, second): (u32, u32, u32)) -> Option<i64> {

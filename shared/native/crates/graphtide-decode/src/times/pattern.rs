@@ -3,13 +3,15 @@
 //! A number takes as many digits as its field has, at most; a blank stands for one blank or more. Names of months and days are
 //! English, in any case. Nothing is tried twice: the text is read once, from its beginning.
 
-use super::calendar::{Moment, digits, fraction, of_day_of_year, offset, seconds};
+use super::calendar::{Day, Moment, digits, fraction, of_day_of_year, offset, seconds};
 
 /// A format, taken apart.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     text: Box<str>,
     items: Box<[Item]>,
+    /// What days without a year come before.
+    before: Option<Day>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +64,8 @@ struct Parts {
 }
 
 impl Pattern {
-    /// Takes a format apart; says what is wrong with it.
-    pub(super) fn new(text: &str) -> Result<Self, String> {
+    /// Takes a format apart; says what is wrong with it. One without a year needs a day that its days come before.
+    pub(super) fn new(text: &str, before: Option<Day>) -> Result<Self, String> {
         if text.len() > LONGEST {
             return Err(format!("it is longer than {LONGEST} bytes"));
         }
@@ -82,15 +84,17 @@ impl Pattern {
         }
         let has = |wanted: &[Item]| items.iter().any(|item| wanted.contains(item));
         let has_month = has(&[Item::Month, Item::MonthName, Item::ShortMonthName]);
-        if !has(&[Item::Year, Item::ShortYear]) {
-            return Err("it has no year: %Y or %y".to_owned());
+        match (has(&[Item::Year, Item::ShortYear]), before) {
+            (false, None) => return Err("it has no year: %Y or %y".to_owned()),
+            (true, Some(_)) => return Err("it has a year, and a day before it".to_owned()),
+            _ => {}
         }
         match (has(&[Item::DayOfYear]), has_month, has(&[Item::Day])) {
             (true, false, false) | (false, true, true) => {}
             (true, ..) => return Err("it has a day of the year, %j, and a day of a month".to_owned()),
             (false, ..) => return Err("it has no day: %d and %m, or %j".to_owned()),
         }
-        Ok(Self { text: text.into(), items: items.into() })
+        Ok(Self { text: text.into(), items: items.into(), before })
     }
 
     /// The format.
@@ -105,7 +109,7 @@ impl Pattern {
         for item in &self.items {
             rest = parts.take(*item, rest)?;
         }
-        if rest.is_empty() { parts.moment() } else { None }
+        if rest.is_empty() { parts.moment(self.before) } else { None }
     }
 }
 
@@ -197,16 +201,26 @@ impl Parts {
         Some(rest)
     }
 
-    fn moment(&self) -> Option<Moment> {
-        let (month, day) = match self.day_of_year {
-            Some(day) => of_day_of_year(self.year, day)?,
-            None => (self.month, self.day),
+    fn moment(&self, before: Option<Day>) -> Option<Moment> {
+        let of_year = |year| match self.day_of_year {
+            Some(day) => of_day_of_year(year, day),
+            None => Some((self.month, self.day)),
         };
+        let year = match before {
+            Some(before) => before.year_of(of_year)?,
+            None => self.year,
+        };
+        let (month, day) = of_year(year)?;
         // A clock of 24 hours needs no half of the day.
         let hour = if self.is_of_half { self.hour + self.half } else { self.hour };
-        let seconds = seconds(self.year, month, day, (hour, self.minute, self.second))?;
+        let seconds = seconds(year, month, day, (hour, self.minute, self.second))?;
         Some(Moment { seconds, nanoseconds: self.nanoseconds, offset: self.offset })
     }
+}
+
+/// The number of a month's short name at the beginning of a text, from 1, and what follows.
+pub(super) fn short_month(text: &[u8]) -> Option<(u32, &[u8])> {
+    name(text, &MONTHS, SHORT)
 }
 
 /// A text without its beginning, in any case of letters; None if it begins otherwise.
@@ -246,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_format_that_names_no_day_is_refused() {
-        let refused = |text: &str| Pattern::new(text).map_or_else(|reason| reason, |_| String::new());
+        let refused = |text: &str| Pattern::new(text, None).map_or_else(|reason| reason, |_| String::new());
         assert_eq!(refused("%H:%M"), "it has no year: %Y or %y");
         assert_eq!(refused("%Y %b"), "it has no day: %d and %m, or %j");
         assert_eq!(refused("%Y %j %d"), "it has a day of the year, %j, and a day of a month");

@@ -1,0 +1,54 @@
+//! The paths of a statement as a tree: what is read below each step.
+
+use super::paths::{Path, Step};
+
+/// What stands at the end of steps that some path has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Branch {
+    /// Of an object, its fields that are read, or lead to what is.
+    pub(crate) fields: Vec<(Box<str>, usize)>,
+    /// Of a list, its items, by their positions.
+    pub(crate) items: Vec<(u32, usize)>,
+    /// Where the value goes.
+    pub(crate) slots: Vec<usize>,
+}
+
+/// The tree; its root is the record.
+#[derive(Clone, Debug)]
+pub(crate) struct PathTree(Vec<Branch>);
+
+/// The place of a record.
+pub(crate) const ROOT: usize = 0;
+
+impl PathTree {
+    /// Makes the tree of these paths; the place of each is its slot.
+    pub(crate) fn new(paths: &[Path]) -> Self {
+        let mut made = Self(vec![Branch::default()]);
+        for (slot, path) in paths.iter().enumerate() {
+            let end = path.steps.iter().fold(ROOT, |branch, step| made.below(branch, step));
+            made.0[end].slots.push(slot);
+        }
+        made
+    }
+
+    /// A branch.
+    pub(crate) fn at(&self, place: usize) -> &Branch {
+        &self.0[place]
+    }
+
+    fn below(&mut self, branch: usize, step: &Step) -> usize {
+        let known = match step {
+            Step::Name(name) => self.0[branch].fields.iter().find(|(known, _)| known == name).map(|found| found.1),
+            Step::Position(place) => self.0[branch].items.iter().find(|(known, _)| known == place).map(|found| found.1),
+        };
+        known.unwrap_or_else(|| {
+            let child = self.0.len();
+            self.0.push(Branch::default());
+            match step {
+                Step::Name(name) => self.0[branch].fields.push((name.clone(), child)),
+                Step::Position(place) => self.0[branch].items.push((*place, child)),
+            }
+            child
+        })
+    }
+}
