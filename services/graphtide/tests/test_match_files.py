@@ -242,7 +242,7 @@ def test_an_ending_that_is_not_known_is_an_error_that_lists_the_known_ones(files
     (files / "patterns.gtp").write_text(QUERIES)
     result = run("match", files / "patterns.gtp", files / "stream.jsonl", "--output", files / name)
     assert result.exit_code == 2
-    known = ".jsonl, .ndjson, .csv, .parquet, .arrow, .feather or .ipc"
+    known = ".jsonl, .ndjson, .csv, .parquet, .arrow, .feather, .ipc, .sqlite or .sqlite3"
     assert (f"leave .{name.rpartition('.')[2]} out" if name.endswith(("gz", "zst")) else known) in result.stderr
     assert not (files / name).exists()
 

@@ -6,10 +6,13 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
+import graphtide
 import pytest
 from graphtide.cli.app import app
-from graphtide_core.match import MatchKind, result_id
+from graphtide_core.match import IntervalMatch, MatchKind, result_id
 from graphtide_core.stream_window import WindowKind
+from graphtide_core.time import EventTime
+from graphtide_core.valid_results import ValidResults
 from graphtide_query import print_pattern
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
@@ -130,3 +133,42 @@ def test_patterns_have_no_results_at_an_instant(small: Path) -> None:
     (small / "q.gtp").write_text("PATTERN p MATCH (x)-[:a]->(y) ON s WINDOW 5")
     result = run("match", small / "q.gtp", small / "s.jsonl", "--at", 5)
     assert (result.exit_code, "only streaming graph queries do" in result.stderr) == (2, True)
+
+
+def test_results_at_any_instant_are_those_of_all_reports_up_to_it(tmp_path: Path) -> None:
+    shape = GraphQueryShape(conditions=False)
+    results = paths = 0
+    for seed in seeds(10):
+        rng = random.Random(seed)
+        query, edges = random_graph_query(rng, shape), random_stream(rng, STREAM)
+        (tmp_path / "s.jsonl").write_bytes(to_json_lines(edges))
+        reports = [*graphtide.match(print_pattern(query), tmp_path / "s.jsonl")]
+        for at in sorted({int(edge.ts) for edge in edges})[::4]:
+            expected = ValidResults(EventTime(at))
+            for report in reports:
+                assert isinstance(report, IntervalMatch)
+                expected.take(report)
+            found = graphtide.match(print_pattern(query), tmp_path / "s.jsonl").valid_at(at)
+            assert found == [*expected.results()]
+            results += len(found)
+            paths += sum(isinstance(each, IntervalMatch) and each.path is not None for each in found)
+    assert results > 20
+    assert paths
+
+
+def test_results_that_have_ended_are_dropped_and_others_stay_whole() -> None:
+    text = "QUERY q near(x, y) <- a+(x, y) AS p. ON s WINDOW(3) RETURN p"
+    records = [{"ts": ts, "src": f"u{ts}", "dst": f"v{ts}", "label": "a", "id": f"e{ts}"} for ts in range(9_000)]
+    found = graphtide.match(text, records).valid_at(8_500)
+    assert [(each.first_ts, *each.bindings.values(), each.path) for each in found if isinstance(each, IntervalMatch)] == [
+        (ts, f"u{ts}", f"v{ts}", (f"e{ts}",)) for ts in (8_498, 8_499, 8_500)
+    ]
+
+
+def test_matches_that_were_handed_on_are_not_taken_again() -> None:
+    matches = graphtide.match("PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 9", [
+        {"ts": ts, "src": "a", "dst": "b", "label": "k"} for ts in range(5)
+    ])  # fmt: skip
+    assert next(matches).detected_at == 0
+    assert matches.to_arrow()["edges.x"].to_pylist() == ["1", "2", "3", "4"]
+    assert [*matches] == []

@@ -1,8 +1,8 @@
-"""Types of what patterns return, one for each column of a file, found while its rows are written.
+"""Types of what patterns return, one for each column of a table, by the kinds of all values that it has.
 
-A column begins without a type and takes that of its first values: integer, number, boolean, text, or lists of one of these.
-Values of another type widen it: integers among numbers are numbers, and all else that does not fit together is a text, as in
-JSON. Cost: a look at every value, once.
+They are integer, number, boolean, text, or lists of one of these. Integers among numbers are numbers, and all else that does
+not fit together is a text, as in JSON. Cost: a look at every value, outside of Python; values that are written as texts and
+were none become objects.
 """
 
 from __future__ import annotations
@@ -10,91 +10,85 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
+from graphtide_native.match_tables import BOOLEAN, IN_LIST, INTEGER, LARGE, LIST, NESTED, NUMBER, TEXT
 
-from graphtide.matches import build_column, write_as_texts
+from graphtide.matches import write_as_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
-    from graphtide_core.returns import FieldValue
+_SCALARS: Final = BOOLEAN | INTEGER | NUMBER | TEXT
 
-EXACT: Final = 1 << 53
-"""Integers up to this are floating-point numbers without loss."""
+_TYPES: Final = {0: "null", BOOLEAN: "boolean", INTEGER: "integer", NUMBER: "number", TEXT: "text"}
+
+_ARROW: Final = {
+    "null": pa.null(),
+    "boolean": pa.bool_(),
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "text": pa.string(),
+}
 
 
 class FieldTypes:
-    """The types of the columns of fields, as far as values have shown them.
+    """The types of the columns of fields, as far as values have shown them."""
 
-    Attributes:
-        names: of the fields.
-    """
+    def __init__(self, count: int) -> None:
+        """Begin without types of so many fields."""
+        self._kinds = [0] * count
 
-    def __init__(self, names: Iterable[str]) -> None:
-        """Begin without types."""
-        self.names = tuple(names)
-        self._types: dict[str, pa.DataType] = {name: pa.null() for name in self.names}
-        self._large: set[str] = set()
-
-    def widen(self, values: Mapping[str, Sequence[FieldValue]]) -> list[pa.Array]:
-        """Take the next values of each field; return them as columns of the types that are known now."""
-        columns = {name: build_column(values[name]) for name in self.names}
-        for name, column in columns.items():
-            if _has_large(column):
-                self._large.add(name)
-            self._types[name] = _common(self._types[name], column.type, is_exact=name not in self._large)
-        return [_as_type(values[name], columns[name], type) for name, type in zip(self.names, self.types, strict=True)]
+    def widen(self, kinds: Iterable[int]) -> None:
+        """Take the kinds of the next values of each field, as bits."""
+        self._kinds = [before | found for before, found in zip(self._kinds, kinds, strict=True)]
 
     @property
-    def types(self) -> list[pa.DataType]:
-        """The types; that of a column without a value is text."""
-        return [pa.string() if pa.types.is_null(type) else type for type in self._types.values()]
+    def names(self) -> list[str]:
+        """The names of the types; that of a column without a value is `null`."""
+        return [name_type(kinds) for kinds in self._kinds]
 
-    def convert(self, table: pa.Table, schema: pa.Schema) -> pa.Table:
-        """Return rows that were written before as those of a schema with the types that are known now."""
-        columns = [
-            column if column.type == field.type else _convert(column, field.type)
-            for column, field in zip(table.columns, schema, strict=True)
-        ]
-        return pa.Table.from_arrays(columns, schema=schema)
+    @property
+    def names_in_files(self) -> list[str]:
+        """The same; that of a column without a value is `text`."""
+        return ["text" if name == "null" else name for name in self.names]
 
 
-def _has_large(column: pa.Array) -> bool:
-    """Return whether a column has integers that no floating-point number is."""
-    while pa.types.is_list(column.type):
-        column = column.flatten()
-    if not pa.types.is_integer(column.type) or not len(column):
-        return False
-    ends = pc.min_max(column).as_py()
-    return ends["min"] is not None and (ends["min"] < -EXACT or ends["max"] > EXACT)
+def name_type(kinds: int) -> str:
+    """Return the type that fits values of these kinds; `text` where none does."""
+    scalars, listed = kinds & _SCALARS, kinds >> IN_LIST & _SCALARS
+    if kinds & NESTED or (scalars and kinds & LIST):
+        return "text"
+    found = listed if kinds & LIST else scalars
+    if found == INTEGER | NUMBER and not kinds & LARGE:
+        found = NUMBER
+    name = _TYPES.get(found)
+    if name is None:
+        return "text"
+    return f"list {name}" if kinds & LIST else name
 
 
-def _common(one: pa.DataType, other: pa.DataType, *, is_exact: bool) -> pa.DataType:
-    """Return the type that has the values of two."""
-    found = _common_or_none(one, other, is_exact=is_exact)
-    return pa.string() if found is None else found
+def is_exact_as(name: str, kinds: int) -> bool:
+    """Return whether a column of a type has values of these kinds as they are: no integer is a number, nothing else a text."""
+    if name == "text":
+        return not kinds & ~TEXT
+    return kinds & (INTEGER | NUMBER) != INTEGER | NUMBER and kinds >> IN_LIST & (INTEGER | NUMBER) != INTEGER | NUMBER
 
 
-def _common_or_none(one: pa.DataType, other: pa.DataType, *, is_exact: bool) -> pa.DataType | None:
-    if one == other or pa.types.is_null(other):
-        return one
-    if pa.types.is_null(one):
-        return other
-    if pa.types.is_list(one) and pa.types.is_list(other):
-        inner = _common_or_none(one.value_type, other.value_type, is_exact=is_exact)
-        return None if inner is None else pa.list_(inner)
-    if is_exact and {one, other} == {pa.int64(), pa.float64()}:
-        return pa.float64()
-    return None
+def arrow_type(name: str) -> pa.DataType:
+    """Return the type of pyarrow."""
+    return pa.list_(_ARROW[name.removeprefix("list ")]) if name.startswith("list ") else _ARROW[name]
 
 
-def _as_type(values: Sequence[FieldValue], column: pa.Array, type: pa.DataType) -> pa.Array:
-    if column.type == type:
-        return column
-    return write_as_texts(values) if pa.types.is_string(type) else column.cast(type)
+def convert(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows that were written before as those of a schema with the types that are known now."""
+    columns = [
+        column if column.type == field.type else as_texts(column) if pa.types.is_string(field.type) else column.cast(field.type)
+        for column, field in zip(table.columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _convert(column: pa.ChunkedArray, type: pa.DataType) -> pa.ChunkedArray:
-    if pa.types.is_string(type) and not pa.types.is_dictionary(column.type):
-        return pa.chunked_array([write_as_texts(column.to_pylist())])
-    return column.cast(type)
+def as_texts(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return values as texts, numbers and lists as JSON."""
+    if pa.types.is_integer(column.type) or pa.types.is_string(column.type) or pa.types.is_dictionary(column.type):
+        return column.cast(pa.string())
+    return write_as_texts(column.to_pylist())

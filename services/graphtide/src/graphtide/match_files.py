@@ -3,40 +3,31 @@
 Columns are those of `graphtide.matches`, the same for every file of the same patterns; what a pattern returns has one type in a
 file (`graphtide.field_types`), and is a text in CSV. Rows are written some ten thousand at once. Where later ones show that a
 type is wider than those before did, what was written becomes a part beside the file, and the parts are joined at the end: their
-number follows from the fields, not from the rows. A file is whole once it is closed. Results of graph queries become columns
-without becoming objects of Python.
+number follows from the fields, not from the rows. A file is whole once it is closed. Matches become columns without becoming
+objects of Python; until then they wait as the engine gave them.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from graphtide_core.errors import FatalError
 from graphtide_core.formats import PARQUET
-from graphtide_core.match import Completeness, MatchKind
-from graphtide_query.families import family_of
 
-from graphtide.field_types import FieldTypes
-from graphtide.match_columns import SubgraphColumns
-from graphtide.matches import columns_of_patterns, schema_of, to_arrow, write_as_texts
+from graphtide.field_types import FieldTypes, convert
+from graphtide.match_columns import MatchRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.graph_query import Output
-    from graphtide_core.returns import FieldValue
     from graphtide_core.time import TimeUnit
-    from graphtide_native.match_batch import MatchBatch, NumberedWords
-
-    from graphtide.matches import Columns
+    from graphtide_native.match_batch import MatchBatch
 
 ROWS: Final = 1 << 17
 """Rows that are written at once, about."""
@@ -44,11 +35,11 @@ ROWS: Final = 1 << 17
 _BYTES: Final = 1 << 26
 """Bytes of rows past which they are written, though they are fewer."""
 
+_MOST_CHUNKS: Final = 8
+"""Batches that are written as they are; more become one."""
+
 _WORDS: Final = ("query", "kind", "completeness", "label")
 """Columns of few words."""
-
-
-_RowsAndValues = tuple["Iterable[pa.RecordBatch]", "dict[str, list[FieldValue]]"]
 
 
 class _Writer(Protocol):
@@ -73,10 +64,9 @@ class MatchTableFile:
             FatalError: it cannot be written.
         """
         self._path = path
-        self._rows = _Rows(patterns, unit)
+        self._rows = MatchRows(patterns, unit)
         self._make: Callable[[pa.NativeFile, pa.Schema, Sequence[str]], _Writer] = resolve_name(writer)
-        self._pending: list[pa.RecordBatch] = []
-        self._values: dict[str, list[FieldValue]] = {name: [] for name in self._rows.fields}
+        self._pending: list[MatchBatch] = []
         self._count = self._bytes = 0
         self._writer: _Writer | None = None
         self._parts: list[Path] = []
@@ -85,8 +75,13 @@ class MatchTableFile:
         except OSError as error:
             raise self._unwritable(error) from error
         # What is no plain file, such as a pipe, cannot be written anew.
-        self._types = FieldTypes(self._rows.fields) if typed and path.is_file() else None
-        self._schema = self._rows.schema_with(None if self._types is None else self._types.types)
+        self._types = FieldTypes(len(self._rows.fields)) if typed and path.is_file() else None
+        self._schema = self._rows.schema(self._names)
+
+    @property
+    def _names(self) -> list[str]:
+        """The types of fields that are known now."""
+        return ["text"] * len(self._rows.fields) if self._types is None else self._types.names_in_files
 
     def take(self, matches: MatchBatch) -> None:
         """Take matches; they are written with those that follow.
@@ -94,31 +89,29 @@ class MatchTableFile:
         Raises:
             FatalError: the file cannot be written: a full disk.
         """
-        batches, values = self._rows.of(matches)
-        for batch in batches:
-            self._pending.append(batch)
-            self._count += batch.num_rows
-            self._bytes += batch.nbytes
-        for name, own in values.items():
-            self._values[name] += own
-            self._bytes += sum(len(value) if isinstance(value, str | tuple | list) else 8 for value in own)
+        if not len(matches):
+            return
+        self._pending.append(matches)
+        self._count += len(matches)
+        self._bytes += matches.held_bytes
         if self._count >= ROWS or self._bytes >= _BYTES:
             self._write()
 
     def _write(self) -> None:
         if not self._count:
             return
-        table = pa.Table.from_batches(self._pending, self._rows.schema).combine_chunks()
-        values, self._values = self._values, {name: [] for name in self._rows.fields}
-        self._pending, self._count, self._bytes = [], 0, 0
-        if self._types is None:
-            fields = [write_as_texts(values[name]) for name in self._rows.fields]
-        else:
-            fields = self._types.widen(values)
-            if (schema := self._rows.schema_with(self._types.types)) != self._schema:
+        pending, self._pending = self._pending, []
+        self._count = self._bytes = 0
+        kinds = [self._rows.kinds(matches) for matches in pending]
+        if self._types is not None:
+            for found in kinds:
+                self._types.widen(found)
+            if (schema := self._rows.schema(self._names)) != self._schema:
                 self._begin_anew(schema)
+        batches = [self._rows.rows(matches, found, self._names) for matches, found in zip(pending, kinds, strict=True)]
+        table = pa.Table.from_batches(batches, self._schema)
         try:
-            self._writer_now().write_table(pa.Table.from_arrays([*table.columns, *fields], schema=self._schema))
+            self._writer_now().write_table(table.combine_chunks() if len(batches) > _MOST_CHUNKS else table)
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -163,13 +156,9 @@ class MatchTableFile:
 
     def _join(self, part: Path) -> None:
         """Write the rows of a part with the types that all have."""
-        types = self._types
-        if types is None:
-            return
         with pa.OSFile(str(part)) as file:
             for batch in _batches_of(file):
-                rows = types.convert(pa.Table.from_batches([batch]), self._schema)
-                self._writer_now().write_table(rows)
+                self._writer_now().write_table(convert(pa.Table.from_batches([batch]), self._schema))
 
     def _unwritable(self, error: OSError) -> FatalError:
         return FatalError(f"{self._path} cannot be written: {error.strerror or error}")
@@ -184,8 +173,19 @@ class MatchTableFile:
 
 
 def parquet_writer(file: pa.NativeFile, schema: pa.Schema, words: Sequence[str]) -> _Writer:
-    """Return a writer of Parquet; columns of few words are written as codes."""
-    writer: _Writer = pq.ParquetWriter(file, schema, use_dictionary=words)
+    """Return a writer of Parquet; columns of few words are written as codes, times as differences.
+
+    Match ids are hashes, which nothing compresses; readers skip row groups by times, so those alone have statistics.
+    """
+    timed = [field.name for field in schema if pa.types.is_timestamp(field.type)]
+    writer: _Writer = pq.ParquetWriter(
+        file,
+        schema,
+        use_dictionary=words,
+        compression={name: "none" if name == "match_id" else "snappy" for name in schema.names},
+        column_encoding=dict.fromkeys(timed, "DELTA_BINARY_PACKED"),
+        write_statistics=timed,
+    )
     return writer
 
 
@@ -204,113 +204,3 @@ def _batches_of(file: pa.NativeFile) -> Iterator[pa.RecordBatch]:
     file.seek(0)
     reader = pa.ipc.open_file(file)
     yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
-
-
-class _Rows:
-    """Makes matches rows whose columns of words have the same words in every batch: an Arrow file has one list of them."""
-
-    def __init__(self, patterns: Sequence[AnyPattern], unit: TimeUnit) -> None:
-        columns = columns_of_patterns(patterns)
-        # What patterns return is beside the rows, as values, until it is written.
-        self.fields = columns.fields
-        self._columns, self._unit = replace(columns, fields=()), unit
-        self.schema = schema_of(self._columns, unit, [])
-        outputs = {str(each.name): found for each in patterns if (found := family_of(each).layout(each).outputs)}
-        self._words = {
-            "query": _distinct(str(each.name) for each in patterns),
-            "kind": _distinct(each.value for each in MatchKind),
-            "completeness": _distinct(each.value for each in Completeness),
-            "label": _distinct(output.label for each in outputs.values() for output in each),
-        }
-        self._names = pa.array([str(each.name) for each in patterns], pa.string())
-        self._records = SubgraphColumns.of(columns)
-        self._versions = pa.array([each.version for each in patterns], pa.int32())
-        is_fast = len(outputs) == len(patterns) and not self.fields
-        self._numbered = _number_words(outputs, self._columns, self._words) if is_fast else None
-
-    def schema_with(self, types: Sequence[pa.DataType] | None) -> pa.Schema:
-        """Return the columns of the file, with fields of these types, or of text."""
-        own = [pa.string()] * len(self.fields) if types is None else types
-        return pa.schema(
-            [*self.schema, *(pa.field(f"fields.{name}", type) for name, type in zip(self.fields, own, strict=True))]
-        )
-
-    def of(self, matches: MatchBatch) -> _RowsAndValues:
-        """Return matches as rows, and beside them what they return, by fields."""
-        found: Any = None if self._numbered is None else matches.interval_columns(self._numbered)
-        if found is not None:
-            return [pa.record_batch([self._of_results(found, field) for field in self.schema], schema=self.schema)], {}
-        if self._records is not None:
-            return self._of_records(self._records, matches)
-        each = list(matches)
-        table = to_arrow(each, self._columns, self._unit)
-        columns = [
-            self._coded(column.cast(pa.string()), name) if name in self._words else column
-            for name, column in zip(table.schema.names, table.columns, strict=True)
-        ]
-        batches: list[pa.RecordBatch] = pa.Table.from_arrays(columns, schema=self.schema).to_batches()
-        return batches, {name: [match.fields.get(name) for match in each] for name in self.fields}
-
-    def _of_records(self, records: SubgraphColumns, matches: MatchBatch) -> _RowsAndValues:
-        """Return matches of subgraphs as rows by their records, without an object for each."""
-        batches: list[pa.RecordBatch] = []
-        values: dict[str, list[FieldValue]] = {name: [] for name in self.fields}
-        for lines, _ in matches.json_lines():
-            found = records.read(lines)
-            columns = [self._of_record(found, field) for field in self.schema]
-            batches.append(pa.record_batch(columns, schema=self.schema))
-            for name, own in records.read_fields(lines).items():
-                values[name] += own
-        return batches, values
-
-    def _of_record(self, found: Mapping[str, pa.Array], field: pa.Field) -> pa.Array:
-        """Return a column of the table from those of records."""
-        if field.name == "version":
-            return self._versions.take(pc.index_in(found["query"], value_set=self._names))
-        column = found[field.name]
-        if field.name in self._words:
-            return pa.DictionaryArray.from_arrays(
-                pc.index_in(column, value_set=self._words[field.name]), self._words[field.name]
-            )
-        return column if column.type == field.type else column.cast(field.type)
-
-    def _of_results(self, found: pa.RecordBatch, field: pa.Field) -> pa.Array:
-        """Return a column of the table from those of results of graph queries."""
-        if field.name in self._words:
-            return pa.DictionaryArray.from_arrays(found.column(field.name), self._words[field.name])
-        if field.name == "version":
-            return self._versions.take(found.column("pattern"))
-        if field.name.startswith("vertices."):
-            place = list(self._columns.vertices).index(field.name.removeprefix("vertices."))
-            return found.column(f"vertices.{place}")
-        column = found.column(field.name)
-        return column if column.type == field.type else column.cast(field.type)
-
-    def _coded(self, column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-        words = self._words[name]
-        codes = pc.index_in(column, value_set=words)
-        arrays = [pa.DictionaryArray.from_arrays(chunk, words) for chunk in codes.chunks]
-        return pa.chunked_array(arrays, pa.dictionary(pa.int32(), pa.string()))
-
-
-def _distinct(words: Iterable[str]) -> pa.Array:
-    return pa.array(dict.fromkeys(words), pa.string())
-
-
-def _number_words(outputs: Mapping[str, Sequence[Output]], columns: Columns, words: dict[str, pa.Array]) -> NumberedWords:
-    """Return the columns of results of each query, as the engine takes them."""
-    names, labels = words["query"].to_pylist(), words["label"].to_pylist()
-    places = [
-        (
-            names.index(query),
-            [
-                (
-                    labels.index(output.label),
-                    [output.columns.index(name) if name in output.columns else None for name in columns.vertices],
-                )
-                for output in own
-            ],
-        )
-        for query, own in outputs.items()
-    ]
-    return len(columns.vertices), places

@@ -1,11 +1,12 @@
 """Matches as data frames of polars, with the columns and types of `graphtide.matches`.
 
-They are not made of tables of pyarrow, which loads pandas, where that is installed, to look whether a list is one of its own.
+Lists of matches become columns without pyarrow, which loads pandas, where that is installed, to look whether a list is one of
+its own. Tables that the engine made do without such a look.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     import polars as pl
+    import pyarrow as pa
     from graphtide_core.match import Match
     from graphtide_core.returns import FieldValue
 
@@ -36,11 +38,9 @@ def to_polars(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pl.
         ImportError: polars is not installed.
         ValueError: a time in seconds is past what milliseconds in 64 bits hold.
     """
-    try:
-        import polars as pl  # noqa: PLC0415 - optional
-    except ImportError as error:
-        message = "polars is not installed: pip install polars"
-        raise ImportError(message) from error
+    _require_polars()
+    import polars as pl  # noqa: PLC0415 - optional
+
     found = list(matches)
     is_seconds = unit is TimeUnit.SECOND
     word, ids = pl.Categorical(), pl.List(pl.String)
@@ -67,6 +67,29 @@ def to_polars(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pl.
         values, type = _type_fields([match.fields.get(name) for match in found])
         made.append(pl.Series(f"fields.{name}", values, _dtype(type)))
     return pl.DataFrame(made)
+
+
+def frame_of(table: pa.Table, unit: TimeUnit) -> pl.DataFrame:
+    """Return a table of matches as a data frame. Raises as `to_polars`."""
+    import pyarrow as pa  # noqa: PLC0415 - lists of matches do without
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    _require_polars()
+    import polars as pl  # noqa: PLC0415 - optional
+
+    if unit is TimeUnit.SECOND:
+        for column in table.columns:
+            if pa.types.is_timestamp(column.type):
+                _in_milliseconds([*pc.min_max(column.cast(pa.int64())).as_py().values()])
+    return cast("pl.DataFrame", pl.from_arrow(table, rechunk=False))
+
+
+def _require_polars() -> None:
+    try:
+        import polars as _  # noqa: F401, PLC0415 - optional
+    except ImportError as error:
+        message = "polars is not installed: pip install polars"
+        raise ImportError(message) from error
 
 
 def _in_milliseconds(seconds: Sequence[int | None]) -> list[int | None]:

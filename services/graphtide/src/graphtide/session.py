@@ -208,6 +208,11 @@ class Session:
         """Return matches of this session's patterns as a table of pyarrow; see `graphtide.matches` for its columns."""
         return to_arrow(matches, columns_of_patterns(self.patterns), self._options.time_unit)
 
+    def _table(self, parts: Iterable[tuple[MatchBatch, int]]) -> pa.Table:
+        from graphtide.match_columns import MatchRows  # noqa: PLC0415 - a program without tables does not wait for pyarrow
+
+        return MatchRows(self.patterns, self._options.time_unit).table(parts)
+
     @property
     def time_unit(self) -> TimeUnit:
         """What times of the stream count."""

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, Self
 
-from graphtide_core.match import IntervalMatch
 from graphtide_core.result_edges import ResultEdges
 from graphtide_core.time import EventTime
 from graphtide_core.time_text import instant_of
-from graphtide_core.valid_results import ValidResults
+from graphtide_native.results_at import ResultsAt
 from graphtide_query.families import family_of
 
 from graphtide.matches import MatchList, to_pandas
 from graphtide.rejections import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -56,8 +56,8 @@ class OfSession(Protocol):
         """Entered by one thread at a time."""
         ...
 
-    def table(self, matches: Iterable[Match]) -> pa.Table:
-        """Return matches as a table."""
+    def _table(self, parts: Iterable[tuple[MatchBatch, int]]) -> pa.Table:
+        """Return matches of batches, of each from a place on, as a table."""
         ...
 
     def take_dead_letters(self) -> list[DeadLetter]:
@@ -117,11 +117,20 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
         Raises as `match`, RuntimeError where another thread is using it or its session, and TypeError where the source is
         asynchronous.
         """
+        self._refuse_asynchronous()
+        with self._session._alone:  # noqa: SLF001 - a part of the session
+            return next(self._found)
+
+    def _parts(self) -> Generator[tuple[MatchBatch, int], None, None]:
+        """Yield the batches that are left, and where those of their matches begin that were not handed on. Raises as `next`."""
+        self._refuse_asynchronous()
+        with self._session._alone:  # noqa: SLF001 - a part of the session
+            yield from self._waiting.parts()
+
+    def _refuse_asynchronous(self) -> None:
         if self._source is not None:
             message = "the source is asynchronous: iterate over its matches by async for"
             raise TypeError(message)
-        with self._session._alone:  # noqa: SLF001 - a part of the session
-            return next(self._found)
 
     async def __anext__(self) -> Match:
         """Return the next match. Raises as `match`, and RuntimeError where another task waits for it."""
@@ -165,7 +174,7 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
 
     def to_arrow(self) -> pa.Table:
         """Return the matches that are left as a table of pyarrow, a row a match; see `graphtide.matches` for its columns."""
-        return self._session.table(self)
+        return self._session._table(self._parts())  # noqa: SLF001 - a part of the session
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the same as a data frame of pandas. Raises ImportError where pandas is not installed."""
@@ -173,7 +182,9 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
 
     def to_polars(self) -> pl.DataFrame:
         """Return the same as a data frame of polars. Raises as `graphtide.polars_frames.to_polars`."""
-        return MatchList(self, self._session.patterns, self._session.time_unit).to_polars()
+        from graphtide.polars_frames import frame_of  # noqa: PLC0415 - optional
+
+        return frame_of(self.to_arrow(), self._session.time_unit)
 
     def valid_at(self, at: int | str | datetime) -> MatchList:
         """Return the results of graph queries that are valid at a time, in the order in which they became valid.
@@ -189,14 +200,12 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
                 message = f"pattern {pattern.name!r} has no results that are valid for a time: only streaming graph queries do"
                 raise ValueError(message)
         instant = instant_of(at.isoformat() if isinstance(at, datetime) else str(at), session.time_unit)
-        valid = ValidResults(EventTime(instant))
-        for found in self:
-            if found.detected_at > instant:
-                self.close()
-                break
-            if isinstance(found, IntervalMatch):
-                valid.take(found)
-        return MatchList(valid.results(), session.patterns, session.time_unit)
+        valid = ResultsAt(EventTime(instant))
+        with contextlib.closing(self._parts()) as parts:
+            is_past = any(valid.take(batch, start) for batch, start in parts)
+        if is_past:
+            self.close()
+        return MatchList(valid.results() or (), session.patterns, session.time_unit)
 
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records rejected since the last call; see `Session.take_dead_letters`."""
@@ -241,7 +250,8 @@ class _Waiting:
 
     def __init__(self, batches: Generator[MatchBatch, None, None]) -> None:
         self._batches = batches
-        self._at_hand: Iterator[Match] = iter(())
+        self._batch: MatchBatch | None = None
+        self._at_hand, self._place = _nothing()
 
     def each(self) -> Generator[Match, None, None]:
         """Yield all matches; a batch that another thread has taken meanwhile, too."""
@@ -253,10 +263,19 @@ class _Waiting:
 
     def load(self) -> MatchBatch | None:
         """Take the next batch; None if there is none."""
-        batch = next(self._batches, None)
-        if batch is not None:
-            self._at_hand = iter(batch)
-        return batch
+        self._batch = next(self._batches, None)
+        if self._batch is not None:
+            self._at_hand, self._place = self._batch.matches_and_place()
+        return self._batch
+
+    def parts(self) -> Generator[tuple[MatchBatch, int], None, None]:
+        """Yield the batches that are left, and the place of the first match of each that was not handed on."""
+        if self._batch is not None:
+            batch, place = self._batch, self._place()
+            self._forget()
+            yield batch, place
+        for batch in self._batches:
+            yield batch, 0
 
     def take(self) -> Match | None:
         """Return the next match of the batch; None if there is none."""
@@ -264,8 +283,19 @@ class _Waiting:
 
     def close(self) -> None:
         """Give nothing more."""
-        self._at_hand = iter(())
+        self._forget()
         self._batches.close()
+
+    def _forget(self) -> None:
+        """Hand on no more of the batch."""
+        self._batch = None
+        self._at_hand.close()
+        self._at_hand, self._place = _nothing()
+
+
+def _nothing() -> tuple[Generator[Match, None, None], Callable[[], int]]:
+    none: tuple[Match, ...] = ()
+    return (match for match in none), lambda: 0
 
 
 class _Step:

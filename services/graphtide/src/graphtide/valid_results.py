@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.match import IntervalMatch
-from graphtide_core.valid_results import ValidResults
+from graphtide_native.results_at import ResultsAt
 
 if TYPE_CHECKING:
     from graphtide_core.ports.match_sink import MatchSink
@@ -20,19 +19,20 @@ class ValidResultsSink:
         """Prepare for an instant; `sink` is where the records of its results go."""
         self.at = at
         self._sink = sink
-        self._valid = ValidResults(at)
+        self._valid = ResultsAt(at)
 
     def take(self, matches: MatchBatch) -> None:
         """Take reports of results; those after the instant count for nothing."""
-        for found in matches:
-            if isinstance(found, IntervalMatch):
-                self._valid.take(found)
+        self._valid.take(matches)
 
     def write(self) -> int:
         """Write the results, one record a line; return how many they are."""
-        lines = [each.to_json().encode() + b"\n" for each in self._valid.results()]
-        self._sink.write(b"".join(lines))
-        return len(lines)
+        found = self._valid.results()
+        if found is None:
+            return 0
+        for lines, _ in found.json_lines():
+            self._sink.write(lines)
+        return len(found)
 
     def flush(self) -> None:
         """Hand on what was written."""

@@ -69,6 +69,8 @@ class StreamFormat:
         tables: the code of a columnar format.
         matches: of a text format, a function of an open file, a schema and the columns of few words that returns a writer of
             tables of matches, as `package.module:name`; None if matches are not written in it as rows.
+        database: of a file with tables of its own, a class of a path, the patterns and a unit of time that takes matches, as
+            `package.module:name`.
         generated: a function of an open file and a `Table` of generated records that writes them, as `package.module:name`;
             None if generators do not write the format.
         magic: the first bytes of its files, by which they are known; empty if any text may begin so.
@@ -84,6 +86,7 @@ class StreamFormat:
     magic: bytes = b""
     generated: str | None = None
     matches: str | None = None
+    database: str | None = None
 
     @property
     def is_text(self) -> bool:
@@ -181,6 +184,12 @@ _STATED_ALONE: Final = {each.value: each for each in (REGEX, XML, SYSLOG)}
 """Formats that no stream has without a STREAM statement."""
 
 
+SQLITE: Final = StreamFormat(
+    "sqlite", "SQLite", suffixes=(".sqlite", ".sqlite3"), database="graphtide.match_sqlite:MatchDatabase"
+)
+"""A format of matches alone."""
+
+
 def stated_format(name: str) -> StreamFormat | None:
     """Return the format that a STREAM statement names; None if streams are not read in it."""
     return FORMATS.get(name) or _STATED_ALONE.get(name)
@@ -218,10 +227,10 @@ def suffixes() -> list[str]:
     return [suffix for each in FORMATS.values() for suffix in each.suffixes]
 
 
-def match_suffixes() -> list[str]:
-    """Return the suffixes of files that matches are written to: lines, and tables of every format that can be one."""
-    written = [DEFAULT, *(each for each in FORMATS.values() if each.tables is not None or each.matches is not None)]
-    return [suffix for each in dict.fromkeys(written) for suffix in each.suffixes]
+def match_formats() -> dict[str, StreamFormat]:
+    """Return the formats of files that matches are written to, by suffix: lines, and all that tables can be written in."""
+    written = [DEFAULT, *(each for each in FORMATS.values() if each.tables is not None or each.matches is not None), SQLITE]
+    return {suffix: each for each in dict.fromkeys(written) for suffix in each.suffixes}
 
 
 def written_suffixes() -> dict[str, StreamFormat]:

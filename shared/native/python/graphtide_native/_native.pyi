@@ -24,10 +24,12 @@ __all__ = [
     "Matcher",
     "Occurrences",
     "RawBatchDecoder",
+    "ResultsAt",
     "Sequencer",
     "StatementDecoder",
     "Statistics",
     "Symbols",
+    "TableLayout",
     "check_graph_query",
     "check_pattern",
     "check_unit",
@@ -409,13 +411,14 @@ class MatchBatch:
     def counts(self, start: int) -> list[tuple[int, str, int]]:
         """Return how many matches there are from `start` on, by pattern and kind."""
 
-    def interval_columns(self, numbered: tuple[int, list[tuple[int, list[tuple[int, list[int | None]]]]]]) -> object | None:
-        """Return results of graph queries as a record batch of pyarrow, words as numbers; None where a match is no such result.
+    def held_bytes(self) -> int:
+        """Return how many bytes it holds."""
 
-        Args:
-            numbered: how many columns of vertices there are; for each pattern the number of its name and, of each output, the
-                number of its label and, for each of the columns of vertices, its place among those of the output.
-        """
+    def field_kinds(self, layout: TableLayout) -> list[int]:
+        """Return what kinds of values each field of a table has here, as bits: see `graphtide_native.match_tables`."""
+
+    def table_rows(self, layout: TableLayout, types: list[str | None], start: int) -> object:
+        """Return matches from `start` on as a record batch of pyarrow, fields with these types; those of None are left out."""
 
     def records(self) -> list[tuple[int, str, str, int, int, bytes]]:
         """Return pattern, kind, id, time of detection, place in its instant and record as JSON of every match."""
@@ -425,6 +428,32 @@ class MatchBatch:
 
         Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those made, names of vertices.
         """
+
+@final
+class TableLayout:
+    """The columns of a table of matches; made by `graphtide_native.match_tables`."""
+
+    def __new__(
+        cls,
+        unit: str,
+        named: list[tuple[str, bool]],
+        families: tuple[bool, bool, bool],
+        fields: list[str],
+        queries: list[str],
+        labels: list[str],
+        patterns: list[tuple[int, int, list[tuple[int | None, list[int]]], list[int]]],
+    ) -> TableLayout: ...
+
+@final
+class ResultsAt:
+    """The results of graph queries that are valid at an instant; wrapped by `graphtide_native.results_at.ResultsAt`."""
+
+    def __new__(cls, at: int) -> ResultsAt: ...
+    def take(self, batch: MatchBatch, start: int) -> bool:
+        """Take reports of results from `start` on; return whether one was after the instant. Such reports are ignored."""
+
+    def results(self) -> MatchBatch:
+        """Return the results that are valid at the instant."""
 
 @final
 class Matcher:

@@ -1,7 +1,8 @@
-"""Matches that the native matcher found, as objects, as records and as columns."""
+"""Matches that the native matcher found, as objects and as records; as columns by `graphtide_native.match_tables`."""
 
 from __future__ import annotations
 
+from operator import length_hint
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.match import MatchKind
@@ -9,7 +10,7 @@ from graphtide_core.match import MatchKind
 from graphtide_native.match_rows import matches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.match import Match
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
 
 LINES_BYTES = 1 << 20
 """Bytes of match records, about, that are written at once: between two pieces Python handles signals."""
-
-NumberedWords = tuple[int, list[tuple[int, list[tuple[int, list[int | None]]]]]]
-"""How results of graph queries are numbered.
-
-How many columns of vertices there are; of each pattern, by its number: the number of its name, and of each output that of its
-label and, for each of those columns, its place among those of the output.
-"""
 
 _KINDS = {kind.value: kind for kind in MatchKind}
 
@@ -62,7 +56,31 @@ class MatchBatch:
         Raises:
             FatalError: a row does not have the layout of its pattern's matches: the extension is of another version.
         """
-        return matches_of(self._plans, self._native.rows())
+        return self.matches_and_place()[0]
+
+    def matches_and_place(self) -> tuple[Generator[Match, None, None], Callable[[], int]]:
+        """Return the matches, as `iter` does, and a function that returns the place of the next one."""
+        rows = iter(self._native.rows())
+        return matches_of(self._plans, rows), lambda: len(self) - length_hint(rows)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that it holds."""
+        return self._native.held_bytes()
+
+    @property
+    def plans(self) -> Sequence[AnyPlan]:
+        """The plans of the patterns, by their numbers."""
+        return self._plans
+
+    @property
+    def native(self) -> _native.MatchBatch:
+        """The batch of the extension."""
+        return self._native
+
+    def with_matches(self, native: _native.MatchBatch) -> MatchBatch:
+        """Return other matches of the same patterns."""
+        return MatchBatch(native, self._plans)
 
     def records(self) -> Iterator[EncodedMatch]:
         """Yield the match records one by one, each already written as JSON."""
@@ -83,15 +101,3 @@ class MatchBatch:
     def counts(self, start: int = 0) -> list[tuple[int, MatchKind, int]]:
         """Return how many matches there are from a place on, by the number of the pattern and the kind."""
         return [(pattern, _KINDS[kind], count) for pattern, kind, count in self._native.counts(start)]
-
-    def interval_columns(self, numbered: NumberedWords) -> object | None:
-        """Return results of graph queries as a record batch of pyarrow; None where a match is no such result.
-
-        Its columns are `match_id`; `query kind completeness label` as numbers, of kinds and completeness in the order of
-        `MatchKind` and `Completeness`; `pattern` and `nth`, numbers; `detected_at first_ts last_ts valid_from valid_to`, ticks;
-        `path`; and `vertices.0`, `vertices.1`, …. Complexity: O(vertices and steps) a result, outside of Python.
-
-        Args:
-            numbered: what the numbers are.
-        """
-        return self._native.interval_columns(numbered)

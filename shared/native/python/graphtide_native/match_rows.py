@@ -25,7 +25,7 @@ from graphtide_core.time import EventTime
 from graphtide_native.fields import named_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from graphtide_core.edge import Value
     from graphtide_core.match import Match, PathStep
@@ -46,7 +46,7 @@ class _Reader(NamedTuple):
     read: Callable[..., Match]
 
 
-def matches_of(plans: Sequence[AnyPlan], rows: Iterable[_Row]) -> Iterator[Match]:
+def matches_of(plans: Sequence[AnyPlan], rows: Iterable[_Row]) -> Generator[Match, None, None]:
     """Yield the matches of rows; each row names its plan by its place.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.formats import match_suffixes, one_of
+from graphtide_core.formats import match_formats, one_of
 from graphtide_native.allocator import keep_pages
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.families import AUTO
@@ -63,7 +63,7 @@ from graphtide.run import Run, allow_unlabelled, prepare
 if TYPE_CHECKING:
     from fractions import Fraction
 
-_WRITTEN = one_of(match_suffixes())
+_WRITTEN = one_of(match_formats())
 _OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
 
 

@@ -6,11 +6,12 @@ import errno
 import os
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 import typer
 from graphtide_core.errors import FatalError
-from graphtide_core.formats import COMPRESSED_SUFFIXES, by_suffix, match_suffixes, one_of
+from graphtide_core.formats import COMPRESSED_SUFFIXES, match_formats, one_of
 from graphtide_core.time_text import instant_of
 
 from graphtide.cli.arguments import STANDARD
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
     from graphtide.edge_lines import EdgeLines
     from graphtide.match_files import MatchTableFile
+    from graphtide.match_sqlite import MatchDatabase
     from graphtide.options import MatchOptions
     from graphtide.valid_results import ValidResultsSink
-
 
 _COLUMNS = 2
 """Columns of a result that is an edge."""
@@ -84,28 +85,34 @@ def _hindrance(path: Path) -> int | None:
     return None if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
 
 
-def format_of_matches(path: Path, known: Sequence[str]) -> StreamFormat:
+def format_of_matches(path: Path, known: Iterable[str]) -> StreamFormat:
     """Return the format of a file of matches by the ending of its name, which is one of the known ones."""
     suffix = path.suffix.lower()
     if suffix in COMPRESSED_SUFFIXES:
         message = f"{path}: matches are not compressed as they are written: leave {path.suffix} out"
         raise typer.BadParameter(message, param_hint="--output")
-    format = by_suffix(suffix) if suffix in known else None
+    known = [*known]
+    format = match_formats().get(suffix) if suffix in known else None
     if format is None:
         message = f"{path}: matches are not written as {path.suffix}: end the name in {one_of(known)}"
         raise typer.BadParameter(message, param_hint="--output")
     return format
 
 
-def match_file(path: Path | None, patterns: Sequence[AnyPattern], options: MatchOptions) -> MatchFile | MatchTableFile:
-    """Open where matches go: by the ending of the name a table or JSON Lines, which a name without one is, too.
+def match_file(
+    path: Path | None, patterns: Sequence[AnyPattern], options: MatchOptions
+) -> MatchFile | MatchTableFile | MatchDatabase:
+    """Open where matches go: by the ending of the name a table, a database or JSON Lines, which a name without one is, too.
 
     Raises:
         FatalError: it cannot be written.
     """
     if path is None or not path.suffix:
         return MatchFile(path)
-    format = format_of_matches(path, match_suffixes())
+    format = format_of_matches(path, match_formats())
+    if format.database is not None:
+        database: MatchDatabase = resolve_name(format.database)(path, patterns, options.time_unit)
+        return database
     writer = format.matches if format.tables is None else format.tables.matches
     if writer is None:
         return MatchFile(path)
@@ -115,7 +122,7 @@ def match_file(path: Path | None, patterns: Sequence[AnyPattern], options: Match
 
 
 def valid_results(
-    at: str, patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, options: MatchOptions
+    at: str, patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile | MatchDatabase, options: MatchOptions
 ) -> ValidResultsSink:
     """Return what keeps the results that are valid at a time, of graph queries alone, to be written as lines."""
     from graphtide_query.families import family_of  # noqa: PLC0415 - as above
@@ -133,7 +140,7 @@ def valid_results(
     return ValidResultsSink(instant, _lines(sink, "results that are valid at a time"))
 
 
-def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, at: str | None) -> EdgeLines:
+def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile | MatchDatabase, at: str | None) -> EdgeLines:
     """Return what writes the results of graph queries as a stream of edges."""
     from graphtide_query.families import family_of  # noqa: PLC0415 - help does without
 
@@ -150,7 +157,7 @@ def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile,
     return EdgeLines(_lines(sink, "edges"))
 
 
-def _lines(sink: MatchFile | MatchTableFile, what: str) -> MatchFile:
+def _lines(sink: MatchFile | MatchTableFile | MatchDatabase, what: str) -> MatchFile:
     """Return where lines go, for what is written as lines alone."""
     if isinstance(sink, MatchFile):
         return sink

@@ -5,7 +5,7 @@ mod errors;
 mod events;
 mod fields;
 mod funnel;
-mod intervals;
+mod match_columns;
 mod matcher;
 mod matches;
 mod order;
@@ -24,6 +24,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     decode::register(m)?;
     events::register(m)?;
     matcher::register(m)?;
+    match_columns::register(m)?;
     matches::register(m)?;
     order::register(m)?;
     statistics::register(m)

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_pyarrow::IntoPyArrow;
-use graphtide_engine::output::{ComponentRef, IntervalRef, Kind, Layout, MatchBatch, OccurrenceRef, PathStep, PatternNames};
+use graphtide_engine::output::{
+    ComponentRef, IntervalRef, Kind, Layout, MatchBatch, OccurrenceRef, PathStep, PatternNames, ResultsAt,
+};
 use graphtide_graph::key::{IdRef, KeyRef};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::fields;
-use crate::intervals::{self, Numbered};
+use crate::match_columns::{TableLayout, kinds_of, rows_of};
 
 /// Matches in order of detection.
 #[pyclass(frozen, name = "MatchBatch", module = "graphtide_native._native")]
@@ -67,10 +67,23 @@ impl PyMatchBatch {
         counts.into_iter().map(|(pattern, kind, count)| (pattern.0, kind.name(), count)).collect()
     }
 
-    fn interval_columns<'py>(&self, py: Python<'py>, numbered: Numbered) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(columns) = py.detach(move || intervals::columns(&self.inner, &self.names, numbered)) else { return Ok(None) };
-        let columns = columns.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        columns.into_pyarrow(py).map(Some)
+    fn held_bytes(&self) -> usize {
+        self.inner.bytes()
+    }
+
+    fn field_kinds(&self, py: Python<'_>, layout: &TableLayout) -> PyResult<Vec<u32>> {
+        kinds_of(py, self, layout)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "Python hands it over")]
+    fn table_rows<'py>(
+        &self,
+        py: Python<'py>,
+        layout: &TableLayout,
+        types: Vec<Option<String>>,
+        from: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        rows_of(py, self, layout, &types, from)
     }
 
     fn records<'py>(&self, py: Python<'py>) -> Vec<Sent<'py>> {
@@ -124,6 +137,27 @@ impl PyMatchBatch {
     }
 }
 
+/// The results of graph queries that are valid at an instant.
+#[pyclass(name = "ResultsAt", module = "graphtide_native._native")]
+struct PyResultsAt(ResultsAt);
+
+#[pymethods]
+impl PyResultsAt {
+    #[new]
+    fn new(at: i64) -> Self {
+        Self(ResultsAt::new(at))
+    }
+
+    fn take(&mut self, py: Python<'_>, batch: &PyMatchBatch, from: usize) -> bool {
+        py.detach(|| self.0.take(&batch.inner, &batch.names, from))
+    }
+
+    fn results(&self, py: Python<'_>) -> PyMatchBatch {
+        let (inner, names) = py.detach(|| self.0.results());
+        PyMatchBatch { inner, names }
+    }
+}
+
 fn component_parts(component: &ComponentRef<'_>, names: &PatternNames, identity: [u8; 32]) -> ComponentParts {
     let count = names.edges.len();
     let edges = component.edges(count).into_iter().map(|ids| ids.iter().map(|id| (id.to_string(), id.is_made())).collect());
@@ -153,5 +187,6 @@ fn interval_parts(interval: &IntervalRef<'_>, names: &PatternNames, kind: Kind, 
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_class::<PyMatchBatch>()
+    m.add_class::<PyMatchBatch>()?;
+    m.add_class::<PyResultsAt>()
 }

@@ -63,6 +63,8 @@ struct OwnedInterval {
     /// Where the steps of its path begin and end, if they are reported.
     path: Option<(usize, usize)>,
     report: IntervalReport,
+    /// Whether it ends, though results of its output stay.
+    is_closed: bool,
 }
 
 /// Results that own their texts.
@@ -83,6 +85,7 @@ pub struct IntervalRef<'a> {
     ends: &'a [Key],
     path: Option<&'a [PathStep<Key, Key>]>,
     text: &'a TextArena,
+    is_closed: bool,
 }
 
 impl OwnedIntervals {
@@ -107,15 +110,25 @@ impl OwnedIntervals {
             }));
             (start, self.steps.len())
         });
-        self.intervals.push(OwnedInterval { output, ends: (start, self.ends.len()), path, report });
+        self.intervals.push(OwnedInterval { output, ends: (start, self.ends.len()), path, report, is_closed: false });
         self.intervals.len() - 1
+    }
+
+    /// Lets a result end, though results of its output stay.
+    pub fn close(&mut self, number: usize) {
+        self.intervals[number].is_closed = true;
+    }
+
+    /// Results that it owns.
+    pub fn len(&self) -> usize {
+        self.intervals.len()
     }
 
     /// Reads a result.
     pub fn get<'a>(&'a self, number: usize, text: &'a TextArena) -> IntervalRef<'a> {
-        let OwnedInterval { output, ends: (start, end), path, report } = self.intervals[number];
+        let OwnedInterval { output, ends: (start, end), path, report, is_closed } = self.intervals[number];
         let path = path.map(|(start, end)| &self.steps[start..end]);
-        IntervalRef { output, report, ends: &self.ends[start..end], path, text }
+        IntervalRef { output, report, ends: &self.ends[start..end], path, text, is_closed }
     }
 
     /// Bytes held, but for texts.
@@ -146,7 +159,7 @@ impl<'a> IntervalRef<'a> {
 
     /// The instant at which it ends; none where it stays.
     pub fn end(&self, names: &IntervalNames, kind: Kind) -> Option<Time> {
-        let stays = names.outputs[self.output as usize].is_appended && kind != Kind::Retract;
+        let stays = names.outputs[self.output as usize].is_appended && kind != Kind::Retract && !self.is_closed;
         (!stays).then_some(self.report.valid.1)
     }
 

@@ -11,6 +11,7 @@ mod interval;
 mod occurrence;
 mod returned;
 mod rows;
+mod valid;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ use occurrence::OwnedOccurrences;
 pub use occurrence::{Counted, OccurrenceRef};
 pub use returned::{FieldSpec, ReturnsSpec};
 pub use rows::{FoundRow, Recipient, Recipients, Rows};
+pub use valid::ResultsAt;
 
 /// What a match record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

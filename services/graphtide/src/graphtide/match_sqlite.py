@@ -1,0 +1,191 @@
+"""Matches written to a SQLite database: a table `matches`, a row a match, and a table `edges`, a row an edge or event of one.
+
+Columns are those of `graphtide.matches`, but those of edges and events, and paths of graph queries, are rows of `edges`. Times
+are ticks of the stream, lists are JSON; what a pattern returns has the type of each value. A batch is one transaction. The
+database is new, and whole with indexes on match ids once it is closed. Names of columns that differ in the case of letters
+alone get underscores: SQLite has no case. Cost: an object a value, in Python.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING, Final, Self
+
+import pyarrow as pa
+from graphtide_core.errors import FatalError
+
+from graphtide.field_types import is_exact_as, name_type
+from graphtide.match_columns import MatchRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.time import TimeUnit
+    from graphtide_native.match_batch import MatchBatch
+
+ROWS: Final = 1 << 16
+"""Matches of a transaction, about."""
+
+_PARTS: Final = ("edges.", "events.")
+"""What the names of columns begin with that are rows of edges."""
+
+_EDGES: Final = """
+CREATE TABLE edges (
+    match INTEGER NOT NULL REFERENCES matches (number),
+    match_id TEXT NOT NULL,
+    part TEXT NOT NULL,
+    name TEXT,
+    place INTEGER NOT NULL,
+    edge TEXT NOT NULL
+)
+"""
+
+
+class MatchDatabase:
+    """A database of matches. A context manager: leaving its block writes the rest and closes."""
+
+    def __init__(self, path: Path, patterns: Sequence[AnyPattern], unit: TimeUnit) -> None:
+        """Create the database.
+
+        Args:
+            path: of its file.
+            patterns: of all matches.
+            unit: what times of the stream count.
+
+        Raises:
+            FatalError: there is such a file, or it cannot be written.
+        """
+        self._path = path
+        self._rows = MatchRows(patterns, unit)
+        self._pending: list[MatchBatch] = []
+        self._count = self._written = 0
+        schema = self._rows.schema(["text"] * len(self._rows.fields))
+        self._fields = [f"fields.{name}" for name in self._rows.fields]
+        self._columns = [name for name in schema.names if not name.startswith(_PARTS) and name != "path"]
+        if path.exists():
+            message = f"{path} cannot be written: the file exists already, and a database is made anew; give another name"
+            raise FatalError(message)
+        try:
+            self._database = sqlite3.connect(path, isolation_level=None)
+            names = _distinguish(self._columns)
+            declared = [self._declare(name, schema.field(of)) for of, name in zip(self._columns, names, strict=True)]
+            with self._database:
+                self._database.execute(f"CREATE TABLE matches (number INTEGER PRIMARY KEY, {', '.join(declared)})")
+                self._database.execute(_EDGES)
+        except sqlite3.Error as error:
+            raise self._unwritable(error) from error
+
+    def _declare(self, name: str, field: pa.Field) -> str:
+        # Without a type each value keeps its own.
+        is_number = pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
+        type = "" if field.name in self._fields else " INTEGER" if is_number else " TEXT"
+        return f"{_quote(name)}{type}{'' if field.nullable else ' NOT NULL'}"
+
+    def take(self, matches: MatchBatch) -> None:
+        """Take matches; they are written with those that follow.
+
+        Raises:
+            FatalError: the database cannot be written: a full disk.
+        """
+        self._pending.append(matches)
+        self._count += len(matches)
+        if self._count >= ROWS:
+            self._write()
+
+    def _write(self) -> None:
+        """Write what waits, in one transaction."""
+        pending, self._pending, self._count = self._pending, [], 0
+        values = ", ".join("?" * (1 + len(self._columns)))
+        try:
+            with self._database:
+                self._database.execute("BEGIN")
+                for matches in pending:
+                    columns = self._values(matches)
+                    numbers = range(self._written + 1, self._written + 1 + len(matches))
+                    rows = zip(numbers, *(map(_cell, columns[name]) for name in self._columns), strict=True)
+                    self._database.executemany(f"INSERT INTO matches VALUES ({values})", rows)  # noqa: S608 - question marks
+                    self._database.executemany("INSERT INTO edges VALUES (?, ?, ?, ?, ?, ?)", _edges(columns, numbers))
+                    self._written += len(matches)
+        except sqlite3.Error as error:
+            raise self._unwritable(error) from error
+
+    def _values(self, matches: MatchBatch) -> dict[str, Sequence[object]]:
+        """Return the values of matches by column; times are ticks."""
+        kinds = self._rows.kinds(matches)
+        types = [name_type(found) for found in kinds]
+        table = self._rows.rows(matches, kinds, types)
+        columns = {
+            field.name: (column.cast(pa.int64()) if pa.types.is_timestamp(field.type) else column).to_pylist()
+            for field, column in zip(table.schema, table.columns, strict=True)
+        }
+        for name, type, found in zip(self._rows.fields, types, kinds, strict=True):
+            if not is_exact_as(type, found):
+                columns[f"fields.{name}"] = [match.fields.get(name) for match in matches]
+        return columns
+
+    def close(self) -> None:
+        """Write what is left, index it and make the database whole.
+
+        Raises:
+            FatalError: it cannot be written.
+        """
+        try:
+            self._write()
+            for table in ("matches", "edges"):
+                self._database.execute(f"CREATE INDEX {table}_by_match_id ON {table} (match_id)")
+            self._database.execute("CREATE INDEX edges_by_match ON edges (match)")
+        except sqlite3.Error as error:
+            raise self._unwritable(error) from error
+        finally:
+            self._database.close()
+
+    def _unwritable(self, error: sqlite3.Error) -> FatalError:
+        return FatalError(f"{self._path} cannot be written: {error}")
+
+    def __enter__(self) -> Self:
+        """Return the database itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        """Close."""
+        self.close()
+
+
+def _edges(columns: dict[str, Sequence[object]], numbers: Sequence[int]) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of edges: of each part its ids in their order."""
+    ids = columns["match_id"]
+    for column, values in columns.items():
+        if column == "path":
+            part, name = column, None
+        elif column.startswith(_PARTS):
+            part, _, name = column.partition(".")
+        else:
+            continue
+        for number, match_id, value in zip(numbers, ids, values, strict=True):
+            if isinstance(value, list):
+                yield from ((number, match_id, part, name, place, edge) for place, edge in enumerate(value))
+            elif value is not None:
+                yield number, match_id, part, name, 0, value
+
+
+def _cell(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple) else value
+
+
+def _distinguish(names: Sequence[str]) -> list[str]:
+    """Return names with underscores behind those that differ from others in the case of letters alone: SQLite has no case."""
+    found = dict[str, str]()
+    for name in names:
+        distinct = name
+        while distinct.lower() in found:
+            distinct += "_"
+        found[distinct.lower()] = distinct
+    return [*found.values()]
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
