@@ -219,4 +219,29 @@ TRAIL: Final = PresetCase(
 )
 
 
-LOGS: Final = (VPC, AUTH, SURICATA, AUDIT, SYSMON, LOGONS, TRAIL)
+def _draw_syslog(rng: random.Random, _number: int, after: int) -> Row:
+    host, program = rng.choice(["-", "db1", "db2"]), rng.choice(["kernel", "sshd", "cron"])
+    severity, is_new = rng.choice([2, 3, 6]), rng.randrange(2) == 1
+    head = f"<{8 + severity}>1 " if is_new else f"<{8 + severity}>"
+    rest = f"{program} - - - it happened" if is_new else f"{program}: it happened"
+    text = f"{head}{clock_of(after)}Z {host} {rest}"
+    # In RFC 3164 a dash is a name as others are.
+    return {"text": text, "host": None if is_new and host == "-" else host, "program": program, "severity": severity}
+
+
+SYSLOG: Final = PresetCase(
+    "syslog",
+    _draw_syslog,
+    lambda rows: "".join(f"{row['text']}\n" for row in rows),
+    lambda x, y: (
+        x["host"] is not None
+        and x["host"] == y["host"]
+        and x["program"] == "kernel" != y["program"]
+        and max(x["severity"], y["severity"]) <= 3
+    ),
+    120,
+    lambda number, _: f"{number}#1",
+)
+
+
+LOGS: Final = (SYSLOG, VPC, AUTH, SURICATA, AUDIT, SYSMON, LOGONS, TRAIL)
