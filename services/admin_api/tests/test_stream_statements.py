@@ -96,7 +96,7 @@ def test_a_stream_without_a_statement_is_shown_without_one(deployment: Deploymen
         (f"{TEXT}\n{OTHER.replace('flows', 'logs')}", "one STREAM statement, this text has 2: flows, logs"),
         (f"{TEXT}\nPATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
         ("PATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
-        ("STREAM flows FORMAT avro EDGE (a)-[b]->(c) AT ts IN s", 'no decoder of the format "avro"'),
+        ("STREAM flows FORMAT avro (SCHEMA 'a.avsc') EDGE (a)-[b]->(c) AT ts IN s", "SCHEMA 'a.avsc' is a file"),
         ("STREAM flows EDGE (a)-[b]->(c) AT ts PARTITION BY a", "do not follow PARTITION BY .*: the key of a raw record"),
         (
             "STREAM flows EDGE (a)-[b]->(c) AT ts UNIT s",

@@ -240,8 +240,8 @@ def test_lines_of_an_expression_and_elements_of_xml_are_read(tmp_path: Path) -> 
         '<comments><row Id="1" PostId="7" UserId="3" CreationDate="2024-01-31T12:00:01.5"/></comments>'
     )
     assert read(elements.definition, tmp_path / "Comments.xml", ())[0][0][3:6] == (1_706_702_401, "3", "7")
-    avro = Stream("STREAM s FORMAT avro (SCHEMA 'x.avsc') EDGE (a)-[:x]->(b) AT t").definition
-    with pytest.raises(UnreadableStreamError, match="STREAM s: files are not read as avro by this version"):
+    avro = Stream("STREAM s FORMAT avro EDGE (a)-[:x]->(b) AT t").definition
+    with pytest.raises(UnreadableStreamError, match="this is not an Avro file: it does not begin as one"):
         read(avro, tmp_path / "calls.log", ())
 
 

@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.errors import FatalError
+from graphtide_core.errors import FatalError, TransientError, UnreadableStreamError
 from graphtide_core.ports.log import MOST_METADATA_BYTES, Message, Record
 from graphtide_ordering.positions import MOST_STATEMENTS, PartitionPosition, read_remembered
 from graphtide_ordering.raw_decoding import Refused
 from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
 from graphtide_query import parse_streams
+from graphtide_testing.oracles import avro
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage, edge, lines, outcome
 from graphtide_wire import raw
@@ -50,6 +51,39 @@ def test_records_are_read_by_the_statement_and_what_it_cannot_read_is_a_dead_let
     ]
     (letter,) = stage.letters()
     assert (letter.code, letter.source.line, json.loads(letter.raw)["id"]) == ("malformed", 3, "canonical")
+
+
+def test_messages_wait_for_a_registry_that_does_not_answer() -> None:
+    schema = json.dumps(
+        {"type": "record", "name": "r", "fields": [{"name": "at", "type": "long"}, {"name": "from", "type": "string"}]}
+    )
+    asked: list[int] = []
+
+    def schemas(number: int) -> bytes:
+        asked.append(number)
+        if len(asked) < 3:
+            message = "the registry does not answer"
+            raise TransientError(message)
+        if number == 8:
+            message = "the registry of schemas has no schema 8"
+            raise UnreadableStreamError(message)
+        return schema.encode()
+
+    stage = SequencingStage(schemas=schemas)
+    stage.state("STREAM flows FORMAT avro EDGE (from)-[:to]->('b') AT at IN ms", 1)
+    messages = [avro.write_message(schema, number, {"at": at, "from": "a"}) for at, number in ((1, 7), (2, 8), (3, 7))]
+    for message in messages:
+        stage.send(message)
+    for _ in range(2):
+        with pytest.raises(TransientError, match="does not answer"):
+            stage.run(4)
+        # The service opens a worker again that ends so.
+        stage.worker, stage.is_open = stage.new_worker(), False
+        assert stage.letters() == []
+    found = stage.run().fall_silent().ordered()
+    assert [(each["id"], each["ts"], each["src"]) for each in found] == [("0", 1, "a"), ("2", 3, "a")]
+    (letter,) = stage.letters()
+    assert (letter.raw, letter.reason) == (messages[1], "not a record of Avro: the registry of schemas has no schema 8")
 
 
 def test_attributes_that_patterns_read_are_fields_of_the_record() -> None:

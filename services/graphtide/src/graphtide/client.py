@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 from graphtide_core.time import TimeUnit
-from graphtide_query import print_pattern
+from graphtide_query import parse_streams, print_pattern
 
 from graphtide.readers.times import ticks
 from graphtide.sending import Sending, line_of
@@ -235,7 +235,8 @@ class Client:
             RefusedError: the server refuses it, with the reason.
         """
         stream = statement if isinstance(statement, StreamStatement) else StreamStatement(statement)
-        return self._server.put_stream(stream.name, str(statement))
+        is_whole = isinstance(statement, str) and parse_streams(statement) == (stream.definition,)
+        return self._server.put_stream(stream.name, statement if isinstance(statement, str) and is_whole else str(stream))
 
     def delete_statement(self, stream: str) -> None:
         """Delete the STREAM statement of a stream: from the next record on, records are read as the edges that they are.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.stream_definition import StreamDefinition
 
+from graphtide.stated_files import with_files
 from graphtide.text_file import read_text_file
 
 if TYPE_CHECKING:
@@ -28,26 +29,23 @@ class Stream:
     __slots__ = ("definition",)
 
     def __init__(self, statement: str | StreamDefinition) -> None:
-        """Read a statement; patterns behind it are checked and left out.
+        """Read a statement, and the files that it names; patterns behind it are checked and left out.
 
         Raises:
             InvalidPatternError: the text is wrong, or has no statement or several.
+            UnreadableStreamError: a file that it names cannot be read.
             TypeError: it is not a text.
         """
         self.definition: StreamDefinition
         if isinstance(statement, StreamDefinition):
             self.definition = statement
             return
-        found = _parse(statement)
-        if len(found) != 1:
-            names = ", ".join(each.name for each in found)
-            message = f"one STREAM statement is needed, not {f'{len(found)}: {names}' if found else 'none'}"
-            raise InvalidPatternError(message)
-        (self.definition,) = found
+        found = _parse(statement, Path())
+        self.definition = _only(found)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """Read the statement of a file.
+        """Read the statement of a file, and the files that it names, which are beside it.
 
         Raises:
             UnreadableStreamError: the file cannot be read.
@@ -55,7 +53,7 @@ class Stream:
         """
         text = read_text_file(Path(path))
         with _name_file(path):
-            return cls(text)
+            return cls(_only(_parse(text, Path(path).parent)))
 
     @classmethod
     def preset(cls, name: str) -> Self:
@@ -108,11 +106,11 @@ def definitions_of(given: object) -> tuple[StreamDefinition, ...]:
         case Stream():
             found = (given.definition,)
         case str():
-            found = _parse(given)
+            found = _parse(given, Path())
         case os.PathLike():
             text = read_text_file(Path(given))
             with _name_file(given):
-                found = _parse(text)
+                found = _parse(text, Path(given).parent)
         case Iterable() if not isinstance(given, bytes | bytearray | memoryview):
             found = tuple(one for each in given for one in definitions_of(each))
         case _:
@@ -137,13 +135,21 @@ def _name_file(path: str | os.PathLike[str]) -> Iterator[None]:
         ) from error
 
 
-def _parse(text: object) -> tuple[StreamDefinition, ...]:
+def _only(found: tuple[StreamDefinition, ...]) -> StreamDefinition:
+    if len(found) != 1:
+        names = ", ".join(each.name for each in found)
+        message = f"one STREAM statement is needed, not {f'{len(found)}: {names}' if found else 'none'}"
+        raise InvalidPatternError(message)
+    return found[0]
+
+
+def _parse(text: object, folder: Path) -> tuple[StreamDefinition, ...]:
     from graphtide_query import parse_streams  # noqa: PLC0415 - what is a definition already does without
 
     if not isinstance(text, str):
         message = f"{_NEEDED}, not a {type(text).__name__}"
         raise TypeError(message)
     if found := parse_streams(text):
-        return found
+        return tuple(with_files(each, folder) for each in found)
     message = "the text has no STREAM statement"
     raise InvalidPatternError(message, hint="write STREAM flows EDGE (src)-[label]->(dst) AT ts")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
@@ -29,6 +29,7 @@ from graphtide_telemetry.instruments import Gauges
 from graphtide_telemetry.requests import REQUESTS
 from graphtide_telemetry.version import version_of
 
+from graphtide_ingestion.adapters.schema_registry import SchemaRegistry
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.awaited_verdicts import AwaitedVerdicts
@@ -122,7 +123,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     """Put the service together over a log; the topics that control a deployment are made if they are not there.
 
     Raises:
-        FatalError: no caller has access: neither keys nor a provider of tokens are given.
+        FatalError: no caller has access: neither keys nor a provider of tokens are given; or a setting is not a URL.
     """
     time = clock or SystemClock()
     limits = HttpLimits(most_body_bytes=settings.most_body_bytes)
@@ -155,11 +156,14 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         meant=Answers(time, settings.answers_seconds, settings.most_answers),
     )
     merges = RegisteredMerges(log, topics)
+    registry = None
+    if settings.schema_registry is not None:
+        registry = SchemaRegistry(settings.schema_registry.get_secret_value(), time)
 
     def worker(stream: StreamName) -> Worker:
         if is_merged(stream):
             return MergingWorker(log, topics, stream, time, _merging(settings, stream))
-        return SequencingWorker(log, topics, stream, time, _sequencing(settings, stream))
+        return SequencingWorker(log, topics, stream, time, replace(_sequencing(settings, stream), schemas=registry))
 
     sequencers = Sequencers(
         lambda: streams.look() | merges.look(),

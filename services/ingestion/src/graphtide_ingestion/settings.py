@@ -11,7 +11,7 @@ from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS
 from graphtide_ordering.raw_decoding import MAX_AHEAD_SECONDS
 from graphtide_serving.access.settings import AccessSettings
 from graphtide_wire.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 Clock = Literal["data", "live"]
@@ -42,6 +42,8 @@ class Settings(AccessSettings):
         clock_of: `clock` of single streams.
         max_ahead_seconds: most seconds that an edge may be ahead of the wall clock; `inf` accepts any time.
         max_ahead_seconds_of: `max_ahead_seconds` of single streams.
+        schema_registry: URL of the registry that keeps the schemas of Avro messages, such as `https://user:password@host`;
+            it is asked for messages of streams whose statement states none.
         profile: `low-latency` batches edges for at most 5 ms, `throughput` for 50 ms.
         raw_form: form of edges in the raw topic: `batches`, already decoded, or `text`, which older
             sequencers read too.
@@ -71,6 +73,7 @@ class Settings(AccessSettings):
     clock_of: dict[str, Clock] = Field(default_factory=dict)
     max_ahead_seconds: float = Field(default=MAX_AHEAD_SECONDS, ge=0)
     max_ahead_seconds_of: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+    schema_registry: SecretStr | None = None
     profile: Profile = Profile.THROUGHPUT
     raw_form: Literal["batches", "text"] = "batches"
     most_body_bytes: int = Field(default=256 * 1024 * 1024, ge=1)

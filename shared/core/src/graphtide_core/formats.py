@@ -74,6 +74,7 @@ class StreamFormat:
         generated: a function of an open file and a `Table` of generated records that writes them, as `package.module:name`;
             None if generators do not write the format.
         magic: the first bytes of its files, by which they are known; empty if any text may begin so.
+        is_of_lines: whether it is text, whose records are found by their lines.
     """
 
     value: str
@@ -84,6 +85,7 @@ class StreamFormat:
     http: HttpBody | None = None
     tables: Tables | None = None
     magic: bytes = b""
+    is_of_lines: bool = True
     generated: str | None = None
     matches: str | None = None
     database: str | None = None
@@ -178,9 +180,11 @@ REGEX: Final = StreamFormat("regex", "lines of a regular expression", suffixes=(
 
 XML: Final = StreamFormat("xml", "XML", suffixes=(".xml",))
 
+AVRO: Final = StreamFormat("avro", "Avro", suffixes=(".avro",), magic=b"Obj\x01", is_of_lines=False)
+
 SYSLOG: Final = StreamFormat("syslog", "messages of syslog", suffixes=())
 
-_STATED_ALONE: Final = {each.value: each for each in (REGEX, XML, SYSLOG)}
+_STATED_ALONE: Final = {each.value: each for each in (REGEX, XML, SYSLOG, AVRO)}
 """Formats that no stream has without a STREAM statement."""
 
 

@@ -19,8 +19,9 @@ WHITESPACE: Final = "whitespace"
 """The delimiter that stands for any run of spaces and tabs."""
 
 LONGEST_DELIMITER: Final = 16
-LONGEST_SOURCE: Final = 2_000
-"""Characters of a delimiter or of the start of a comment; of the place of a schema."""
+LONGEST_NAME: Final = 2_000
+LONGEST_SCHEMA: Final = 1 << 20
+"""Characters of a delimiter or of the start of a comment; of the name of a message or an element; of a schema."""
 
 MOST_COLUMNS: Final = 10_000
 COMPRESSIONS: Final = ("none", "gzip", "zstd", "bzip2", "xz", "zip")
@@ -33,7 +34,7 @@ RECORD_FORMATS: Final[dict[str, frozenset[str]]] = {
     "json": frozenset({"unnest", "compression"}),
     "parquet": frozenset(),
     "arrow": frozenset(),
-    "avro": frozenset({"unnest", "schema", "registry"}),
+    "avro": frozenset({"unnest", "schema"}),
     "protobuf": frozenset({"unnest", "descriptor", "message"}),
     "xml": _LINES | {"row"},
     "syslog": _LINES,
@@ -59,8 +60,8 @@ class RecordFormat:
         encoding: one of `ENCODINGS`.
         unnest: where the records are: the items of the list there; lists on the way are unnested, too.
         compression: one of `COMPRESSIONS`; None to see it from the content.
-        schema: the file of an Avro schema, or a URL.
-        registry: the URL of a registry of schemas.
+        schema: the schema of messages of Avro, or the file that has it (`names_file`); None for the schema that a file of Avro
+            has, and that a registry keeps for a message.
         descriptor: the file of a Protobuf descriptor.
         message: the full name of the Protobuf message.
         row: the name of the XML elements that are records.
@@ -78,7 +79,6 @@ class RecordFormat:
     unnest: FieldPath | None = None
     compression: str | None = None
     schema: str | None = None
-    registry: str | None = None
     descriptor: str | None = None
     message: str | None = None
     row: str | None = None
@@ -89,9 +89,6 @@ class RecordFormat:
         for option in self.stated():
             check_option(self.name, option, getattr(self, option))
         self._refuse_equal_signs()
-        if self.schema is not None and self.registry is not None:
-            message = "SCHEMA and REGISTRY both say where the schema is"
-            raise InvalidPatternError(message, hint="keep one of them")
         for needed in _NEEDED.get(self.name, ()):
             if getattr(self, needed) is None:
                 message = f"the format {self.name} needs {_TITLES.get(needed, needed.upper())}"
@@ -119,6 +116,11 @@ _EXAMPLES: Final = {
     "protobuf": "FORMAT protobuf (DESCRIPTOR 'flows.desc', MESSAGE 'net.Flow')",
     "xml": "FORMAT xml (ROW 'row')",
 }
+
+
+def names_file(schema: str) -> bool:
+    """Return whether a schema of Avro is the name of a file: a schema itself is JSON, and begins with a bracket or a quote."""
+    return not schema.lstrip().startswith(("{", "[", '"'))
 
 
 def check_format(name: str) -> None:
@@ -169,8 +171,11 @@ def _check_text(option: str, value: str) -> None:
             if value not in known:
                 message = f"there is no {option} {show(value)}"
                 raise InvalidPatternError(message, hint=did_you_mean(value, known) or f"one of {', '.join(known)}")
-        case "schema" | "registry" | "descriptor" | "message" | "row" if not 0 < len(value) <= LONGEST_SOURCE:
-            message = f"{option.upper()} is a text of 1 to {LONGEST_SOURCE:,} characters"
+        case "schema" | "descriptor" if not 0 < len(value) <= LONGEST_SCHEMA:
+            message = f"{option.upper()} is a text of 1 to {LONGEST_SCHEMA:,} characters"
+            raise InvalidPatternError(message)
+        case "message" | "row" if not 0 < len(value) <= LONGEST_NAME:
+            message = f"{option.upper()} is a text of 1 to {LONGEST_NAME:,} characters"
             raise InvalidPatternError(message)
         case "pattern":
             check_regex(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import CSV, DEFAULT
+from graphtide_core.record_format import names_file
 from graphtide_core.stream_definition import StreamClock
 from graphtide_core.stream_fields import explain_lacking, fields_needed
 from graphtide_native.record_form import clocks_of_zones
@@ -15,7 +16,7 @@ from graphtide_native.records import StatementDecoder, Symbols, ticks_per_second
 from graphtide_wire.stream_definition import definition_of, encode_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
@@ -29,8 +30,14 @@ def check_decodable(definition: StreamDefinition) -> None:
     """Do nothing if raw records can be read by a definition.
 
     Raises:
-        UnreadableStreamError: there is no decoder of the format that it states.
+        UnreadableStreamError: there is no decoder of the format that it states, or it names a file.
     """
+    stated = definition.format
+    if stated is not None and stated.schema is not None and names_file(stated.schema):
+        message = (
+            f"SCHEMA '{stated.schema}' is a file, which is not here: graphtide apply and Client.put_stream send what is in it"
+        )
+        raise UnreadableStreamError(message)
     name, zones = DEFAULT.value, clocks_of_zones(definition.zones())
     StatementDecoder(Symbols(), (), encode_definition(definition), format=name, zones=zones)
 
@@ -41,9 +48,11 @@ class Statement:
 
     Attributes:
         record: as it was registered.
+        schemas: gives the schemas that messages of Avro name by numbers; None if nothing keeps any.
     """
 
     record: StatementRecord
+    schemas: Callable[[int], bytes] | None = None
 
     @property
     def version(self) -> int:
@@ -134,6 +143,7 @@ class Statement:
             types=types,
             keep_raw=True,
             substitutes=True,
+            schemas=self.schemas,
         )
 
     @cached_property

@@ -29,10 +29,13 @@ REASONS: Final = (
     "not a JSON object",
     "the regular expression does not match",
     "not a message of syslog",
+    "not a record of Avro",
 )
 """How reasons begin: the class of a dead letter."""
 
-_NOT_RECORDS: Final = frozenset({"not a JSON object", "the regular expression does not match", "not a message of syslog"})
+_NOT_RECORDS: Final = frozenset(
+    {"not a JSON object", "the regular expression does not match", "not a message of syslog", "not a record of Avro"}
+)
 
 
 def expected_rows(outcomes: Iterable[Outcome], attributes: Sequence[str], places: Sequence[int]) -> list[Row]:

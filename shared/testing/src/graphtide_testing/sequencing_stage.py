@@ -26,6 +26,8 @@ from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registering, registration
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from graphtide_core.ports.log import Log, Record
     from graphtide_ordering.raw_decoding import Ahead
     from graphtide_wire.dead_letters import DeadLetterRecord
@@ -62,6 +64,7 @@ class SequencingStage:
     linger: float = 0.0
     most_records: int = 2
     ahead: Ahead | None = None
+    schemas: Callable[[int], bytes] | None = None
     log: Log = field(default_factory=MemoryLog)
     clock: ManualClock = field(default_factory=ManualClock)
     fuse: Fuse = field(default_factory=Fuse)
@@ -82,6 +85,7 @@ class SequencingStage:
             most_edges=self.most_edges,
             most_records=self.most_records,
             poll_seconds=0.0,
+            schemas=self.schemas,
         )
         mortal: Any = Mortal(self.log, self.fuse)
         return SequencingWorker(mortal, TOPICS, FLOWS, self.clock, options)

@@ -111,7 +111,7 @@ def read_patterns_and_streams(path: Path) -> tuple[tuple[StreamDefinition, ...],
 
 
 def read_statements(path: Path) -> tuple[tuple[StreamDefinition, ...], tuple[AnyPattern, ...]]:
-    """Parse a file of STREAM statements and patterns, both or one of them.
+    """Parse a file of STREAM statements and patterns, both or one of them; the files that statements name are beside it.
 
     Raises:
         InvalidPatternError: the text is wrong; the message says where.
@@ -119,7 +119,12 @@ def read_statements(path: Path) -> tuple[tuple[StreamDefinition, ...], tuple[Any
     """
     text = read_text_file(path)
     # A text without the word cannot have a statement, and is read by smaller tables.
-    return ((), parse(text)) if _STATEMENT.search(text) is None else parse_streams_and_patterns(text)
+    if _STATEMENT.search(text) is None:
+        return (), parse(text)
+    from graphtide.stated_files import with_files  # noqa: PLC0415 - patterns alone do without
+
+    streams, patterns = parse_streams_and_patterns(text)
+    return tuple(with_files(each, path.parent) for each in streams), patterns
 
 
 def read_subgraphs(path: Path) -> tuple[SubgraphPattern, ...]:

@@ -60,7 +60,9 @@ def apply(
     more: dict[str, Json] = {"engine": engine_name(engine)} if engine is not None else {}
     with Server(Access(server, api_key, token)) as there:
         for definition in streams:
-            _apply_statement(there, definition, alone or print_stream(definition))
+            # What is in a file that it names is not in the text.
+            is_whole = alone is not None and parse_streams(alone) == (definition,)
+            _apply_statement(there, definition, alone if alone is not None and is_whole else print_stream(definition))
         for pattern in patterns:
             _apply_pattern(there, pattern, alone or print_pattern(pattern), more)
 

@@ -50,4 +50,5 @@ def read_text_by_statement(
         typed=options.types,
         mapped=fields_needed(definition),
         zone=definition.time.zone,
+        place="line" if kind.is_of_lines else "record",
     )

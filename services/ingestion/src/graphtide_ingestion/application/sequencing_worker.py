@@ -34,7 +34,7 @@ from graphtide_ingestion.application.sequencer_metrics import SequencerMetrics
 from graphtide_ingestion.application.stream_statements import StreamStatements
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
@@ -71,6 +71,7 @@ class Sequencing:
         most_raw_bytes: bytes of raw records behind one transaction.
         patterns_seconds: how often to look for changes of patterns.
         poll_seconds: how long a round waits for records at most.
+        schemas: gives the schemas that messages of Avro name by numbers; None if nothing keeps any.
     """
 
     unit: TimeUnit = TimeUnit.MILLISECOND
@@ -82,6 +83,7 @@ class Sequencing:
     most_raw_bytes: int = 16 * 1024 * 1024
     patterns_seconds: float = 1.0
     poll_seconds: float = 0.2
+    schemas: Callable[[int], bytes] | None = None
 
 
 class SequencingWorker:
@@ -140,7 +142,7 @@ class SequencingWorker:
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._ordering, self._statement_version = self._options.ordering, 0
         self._stream_sequencer.read(self._registered.attributes(self._stream))
-        self._statements = StreamStatements(self._log, self._topics.statements, self._stream)
+        self._statements = StreamStatements(self._log, self._topics.statements, self._stream, self._options.schemas)
         self._stream_sequencer.know(self._statements.versions)
         self._timer.stop()
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])

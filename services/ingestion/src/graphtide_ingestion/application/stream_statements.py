@@ -14,6 +14,8 @@ from graphtide_telemetry import events
 from graphtide_wire.stream_statement import decode_statement, stream_of_key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Log, Record
     from graphtide_wire.topics import Topics
@@ -30,8 +32,8 @@ class StreamStatements:
         last: the one that holds, which may be that there is none any more; None if none was ever registered.
     """
 
-    def __init__(self, log: Log, topic: str, stream: StreamName) -> None:
-        """Read all that is there.
+    def __init__(self, log: Log, topic: str, stream: StreamName, schemas: Callable[[int], bytes] | None = None) -> None:
+        """Read all that is there; `schemas` gives the schemas of messages, as `Statement` has it.
 
         Raises:
             TransientError: the log does not answer.
@@ -39,6 +41,7 @@ class StreamStatements:
         self.versions: dict[int, Statement] = {}
         self.last: Statement | None = None
         self._stream = stream
+        self._schemas = schemas
         self._follower = Follower(log, topic)
         for record in self._follower.to_the_end():
             self._take(record)
@@ -59,7 +62,7 @@ class StreamStatements:
         if record.value is None:
             self._forget(version)
             return
-        statement = _read(record)
+        statement = _read(record, self._schemas)
         if statement is None:
             return
         self.versions[statement.version] = statement
@@ -150,10 +153,10 @@ def _take_last(known: dict[str, Statement], record: Record) -> None:
         known[stream] = statement
 
 
-def _read(record: Record) -> Statement | None:
+def _read(record: Record, schemas: Callable[[int], bytes] | None = None) -> Statement | None:
     """Return the statement of a record; None if it cannot be read, which the log of the service says."""
     try:
-        return Statement(decode_statement(record.key, record.value))
+        return Statement(decode_statement(record.key, record.value), schemas)
     except PoisonRecordError as error:
         _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
         return None

@@ -145,6 +145,7 @@ impl AvroRecords {
     fn read_file(&mut self, file: &mut File, block: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
         let File { container, known } = file;
         let Self { writer, statement, tree, path, surroundings, begun, .. } = self;
+        let begun = *begun;
         container.feed(block);
         while let Some(block) = container.next(surroundings)? {
             if known.is_none() {
@@ -154,9 +155,8 @@ impl AvroRecords {
             let mut rest = &block.bytes[..];
             sink.write(|target| {
                 for number in 1..=block.records {
-                    let line = begun.0 + (writer.ordinal() - begun.1);
                     let (whole, has_path) = (None, !path.is_empty());
-                    let mut walk = Walk { statement, writer, target, tree, schema, plans, line, whole, has_path };
+                    let mut walk = Walk { statement, writer, target, tree, schema, plans, begun, whole, has_path };
                     walk.records(path, &mut rest).map_err(|flaw| {
                         not_avro(format!("record {number} of the block at byte {} cannot be read: {flaw}", block.place))
                     })?;
@@ -172,8 +172,8 @@ impl AvroRecords {
 
     /// Reads a message.
     fn read_message(&mut self, message: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
-        let Self { writer, statement, tree, path, surroundings, schemas, begun: (line, _), .. } = self;
-        let line = *line;
+        let Self { writer, statement, tree, path, surroundings, schemas, begun, .. } = self;
+        let (begun, line) = (*begun, begun.0);
         let read = match message.split_first_chunk::<HEAD>() {
             None => Err("it breaks off".to_owned()),
             Some(([_, number @ ..], mut rest)) => {
@@ -183,7 +183,7 @@ impl AvroRecords {
                         let Known { schema, plans } = &mut schemas.known[place].1;
                         let (whole, has_path) = (Some(message), !path.is_empty());
                         let read = sink.write(|target| {
-                            Walk { statement, writer, target, tree, schema, plans, line, whole, has_path }
+                            Walk { statement, writer, target, tree, schema, plans, begun, whole, has_path }
                                 .records(path, &mut rest)
                         });
                         read.and(if rest.is_empty() { Ok(()) } else { Err("bytes follow it") })

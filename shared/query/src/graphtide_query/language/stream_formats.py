@@ -43,7 +43,6 @@ _USAGE: Final[Mapping[str, str]] = {
     "unnest": "UNNEST Records",
     "compression": f"COMPRESSION gzip; the compressions are {', '.join(COMPRESSIONS)}",
     "schema": "SCHEMA 'flows.avsc'",
-    "registry": "REGISTRY 'https://schemas.example'",
     "descriptor": "DESCRIPTOR 'flows.desc'",
     "message": "MESSAGE 'net.Flow'",
     "row": "ROW 'row'",

@@ -26,7 +26,7 @@ _BOTH_ENDS: Final = "an EDGE needs both ends, the source first: EDGE (src:label)
 _LABEL: Final = "a label is a name or a text; one that a field states stands in parentheses: (src:(kind))"
 _OPTION_NAMES: Final = frozenset(
     {"DELIMITER", "HEADER", "COLUMNS", "COMMENT", "QUOTE", "DECIMAL", "ENCODING", "UNNEST", "COMPRESSION"}
-    | {"SCHEMA", "REGISTRY", "DESCRIPTOR", "MESSAGE", "ROW"}
+    | {"SCHEMA", "DESCRIPTOR", "MESSAGE", "ROW"}
 )
 _OF_PATTERNS: Final = frozenset(
     {"MATCH", "SEQ", "ORDER", "UNDER", "REPORT", "RETURN", "ON", "WINDOW", "WITHIN", "SKIP", "OPTIONAL", "SLIDE"}

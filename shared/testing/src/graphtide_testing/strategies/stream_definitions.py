@@ -53,7 +53,6 @@ _SIGNS: Final = {
     "unnest": PATHS,
     "compression": st.sampled_from(COMPRESSIONS),
     "schema": TEXTS.filter(bool),
-    "registry": TEXTS.filter(bool),
     "descriptor": TEXTS.filter(bool),
     "message": TEXTS.filter(bool),
     "row": TEXTS.filter(bool),
@@ -75,8 +74,6 @@ def record_formats(draw: DrawFn) -> RecordFormat:
         options.setdefault("delimiter", ";")
     if options.get("quote") == options.get("delimiter"):
         options.pop("quote", None)
-    if "schema" in options:
-        options.pop("registry", None)
     return RecordFormat(name, **options)
 
 

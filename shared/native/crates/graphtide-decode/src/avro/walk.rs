@@ -21,7 +21,8 @@ pub(super) struct Walk<'w, 't> {
     pub(super) tree: &'w PathTree,
     pub(super) schema: &'w Schema,
     pub(super) plans: &'w mut Plans,
-    pub(super) line: u64,
+    /// The line of what is read, and the ordinal of its first record: in a file each record is a line.
+    pub(super) begun: (u64, u64),
     /// What a dead letter has, and what a record keeps; None for the bytes of the record alone.
     pub(super) whole: Option<&'w [u8]>,
     /// Whether a path leads to the records: then one that is missing is none.
@@ -32,6 +33,11 @@ impl Walk<'_, '_> {
     /// Writes the records that these steps lead to, as [`JsonObjects`](crate::json_objects::JsonObjects) finds them.
     pub(super) fn records(&mut self, steps: &[Step], bytes: &mut &[u8]) -> Result<(), Flaw> {
         self.walk(ROOT, steps, bytes, 0)
+    }
+
+    fn line(&self) -> u64 {
+        let (line, first) = self.begun;
+        if self.whole.is_some() { line } else { line + (self.writer.ordinal() - first) }
     }
 
     fn walk(&mut self, place: Place, steps: &[Step], bytes: &mut &[u8], depth: usize) -> Result<(), Flaw> {
@@ -103,7 +109,8 @@ impl Walk<'_, '_> {
 
     /// Writes or rejects a record.
     fn record(&mut self, place: Place, bytes: &mut &[u8]) -> Result<(), Flaw> {
-        let Self { statement, writer, target, tree, schema, plans, line, whole, .. } = self;
+        let line = self.line();
+        let Self { statement, writer, target, tree, schema, plans, whole, .. } = self;
         let (schema, begin) = (*schema, *bytes);
         let plan = plans.of_record(place, schema, tree);
         let plans = &**plans;
@@ -119,7 +126,7 @@ impl Walk<'_, '_> {
             None => &[],
         };
         let (mut left, mut flaw) = (0, None);
-        let written = statement.write((writer, target), (*line, raw), |slots, arena, nulls| {
+        let written = statement.write((writer, target), (line, raw), |slots, arena, nulls| {
             let mut rest = begin;
             let mut reading = Reading { schema, plans, slots, arena, nulls, refused: None };
             if let Err(found) = reading.value(place, plan, &mut rest, 0) {
@@ -135,7 +142,7 @@ impl Walk<'_, '_> {
         let (own, rest) = begin.split_at(begin.len() - left);
         *bytes = rest;
         if let Err(error) = written {
-            writer.reject(target, *line, &error, whole.unwrap_or(own));
+            writer.reject(target, line, &error, whole.unwrap_or(own));
         }
         Ok(())
     }
@@ -145,7 +152,8 @@ impl Walk<'_, '_> {
         let begin = *bytes;
         skip(self.schema, place, bytes, depth)?;
         let own = &begin[..begin.len() - bytes.len()];
-        self.writer.reject(self.target, self.line, &RowError::NoFields, self.whole.unwrap_or(own));
+        let line = self.line();
+        self.writer.reject(self.target, line, &RowError::NoFields, self.whole.unwrap_or(own));
         Ok(())
     }
 }

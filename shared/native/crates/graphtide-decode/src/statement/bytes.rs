@@ -71,7 +71,11 @@ pub(crate) fn date_text(days: i64, arena: &Bump) -> Option<&str> {
 /// A time since 1970 in units of so many decimals of a second; None past the years 1 to 9999.
 pub(crate) fn moment_text(units: i64, decimals: u8, is_utc: bool, arena: &Bump) -> Option<&str> {
     let per_second = 10_i64.pow(u32::from(decimals));
-    let (seconds, rest) = (units.div_euclid(per_second), units.rem_euclid(per_second));
+    second_text(units.div_euclid(per_second), units.rem_euclid(per_second), (decimals, is_utc), arena)
+}
+
+/// A time since 1970 in seconds, and in units of so many decimals of a second behind them; None past the years 1 to 9999.
+pub(crate) fn second_text(seconds: i64, rest: i64, (decimals, is_utc): (u8, bool), arena: &Bump) -> Option<&str> {
     let (year, month, day) = date_of_days(seconds.div_euclid(SECONDS))?;
     let of_day = seconds.rem_euclid(SECONDS);
     let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
@@ -82,6 +86,19 @@ pub(crate) fn moment_text(units: i64, decimals: u8, is_utc: bool, arena: &Bump) 
     }
     if is_utc {
         text.push('Z');
+    }
+    Some(text.into_bump_str())
+}
+
+/// A duration in seconds, with the decimals that it has.
+pub(crate) fn duration_text(seconds: i64, nanoseconds: i32, arena: &Bump) -> Option<&str> {
+    const NANOSECONDS: i128 = 1_000_000_000;
+    let total = i128::from(seconds) * NANOSECONDS + i128::from(nanoseconds);
+    let (whole, rest) = (total.abs() / NANOSECONDS, total.abs() % NANOSECONDS);
+    let mut text = String::with_capacity_in(LONGEST_MOMENT, arena);
+    write!(text, "{}{whole}", if total < 0 { "-" } else { "" }).ok()?;
+    if rest > 0 {
+        write!(text, ".{rest:09}").ok()?;
     }
     Some(text.into_bump_str())
 }

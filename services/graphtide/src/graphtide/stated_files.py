@@ -1,0 +1,34 @@
+"""Files that a STREAM statement names: what is in them takes the place of their names, so that a statement is whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.record_format import names_file
+
+from graphtide.text_file import read_text_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from graphtide_core.stream_definition import StreamDefinition
+
+
+def with_files(definition: StreamDefinition, folder: Path) -> StreamDefinition:
+    """Return a definition with what is in the files that it names; names without a folder are in `folder`.
+
+    Raises:
+        UnreadableStreamError: a file cannot be read.
+        InvalidPatternError: what is in it is not what the statement needs.
+    """
+    stated = definition.format
+    if stated is None or stated.schema is None or not names_file(stated.schema):
+        return definition
+    path = folder / stated.schema
+    schema = read_text_file(path)
+    if names_file(schema):
+        message = f"{path} has no schema of Avro, which is JSON"
+        raise InvalidPatternError(message)
+    return replace(definition, format=replace(stated, schema=schema))

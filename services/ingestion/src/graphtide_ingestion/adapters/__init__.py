@@ -1,0 +1,1 @@
+"""What ingestion asks of others over a network."""
