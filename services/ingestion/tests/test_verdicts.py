@@ -178,6 +178,14 @@ def test_what_is_not_known_in_time_is_not_answered() -> None:
         assert "not all ordered within wait_seconds" in answer.json()["note"]
 
 
+def test_of_edges_that_are_not_written_nothing_is_awaited() -> None:
+    with serving(MemoryLog(), streams=(), create_streams=True) as client:
+        answer = ask(client, "bad")
+        assert (answer.status_code, answer.json()["code"]) == (422, "all-rejected")
+        assert answer.json()["ordering"]["rejected"] == 0
+        assert ask(client, edge(1, "a")).json()["ordering"]["ordered"] == 1
+
+
 def test_a_request_with_a_known_key_gets_the_verdict_again() -> None:
     with serving(MemoryLog()) as client:
         answers = [ask(client, edge(1, "a"), key="k").json() for _ in range(2)]

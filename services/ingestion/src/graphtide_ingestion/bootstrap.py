@@ -41,7 +41,8 @@ from graphtide_ingestion.application.stream_statements import LastStatements
 from graphtide_ingestion.application.streams import StreamOptions, Streams
 from graphtide_ingestion.domain.body_reading import LEAST_BATCH
 from graphtide_ingestion.entrypoints.description import TAGS
-from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits, edges_routes
+from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits
+from graphtide_ingestion.entrypoints.edges_routes import edges_routes
 from graphtide_ingestion.entrypoints.idempotent_answers import IdempotentAnswers
 from graphtide_ingestion.entrypoints.resets_api import ResetsApi, resets_routes
 from graphtide_ingestion.entrypoints.sequencers import Sequencers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.any_pattern import ordered_stream
+from graphtide_core.colliding_topics import refuse_colliding
 from graphtide_core.errors import CollidingTopicError, InvalidQueryError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import is_merged, sources
@@ -150,6 +151,7 @@ class Patterns:
             new = change(old, self._moment_without_topics)
             if new.view is True:
                 self._refuse_edges_among(new.name)
+                self._refuse_colliding(self._topics.of_view(StreamName(new.name)))
             return new
 
         def make(old: PatternRecord | None) -> PatternRecord:
@@ -222,8 +224,19 @@ class Patterns:
         Raises:
             ProblemError: the topics could not be made.
         """
-        self._specs(stream, self._log.admin().topics())
+        self._refuse_colliding(self._specs(stream, self._log.admin().topics()))
         return Moment(self._clock.now(), {})
+
+    def _refuse_colliding(self, specs: Iterable[TopicSpec]) -> None:
+        """Do nothing if topics can be made, or are there.
+
+        Raises:
+            ProblemError: as `_make`.
+        """
+        try:
+            refuse_colliding([spec.name for spec in specs], set(self._log.admin().topics()))
+        except CollidingTopicError as error:
+            raise ProblemError(409, "name-collides", str(error)) from error
 
     def _specs(self, stream: str, made: Collection[str]) -> list[TopicSpec]:
         """Return the topics of the stream and of those that it is merged from.

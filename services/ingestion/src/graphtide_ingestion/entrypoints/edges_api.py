@@ -8,28 +8,22 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi import Request
 from graphtide_core import formats
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.formats import StreamFormat
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.clock import Clock
 from graphtide_core.ports.log import Log, Message
-from graphtide_ordering.raw_decoding import Refused
 from graphtide_ordering.statements import Statement
-from graphtide_serving.access.callers import WRITE_EDGES
 from graphtide_serving.access.guard import caller_of
-from graphtide_serving.described import describe
-from graphtide_serving.http import Authorize, ProblemError
+from graphtide_serving.http import ProblemError
 from graphtide_serving.protection.bodies import held_by
-from graphtide_serving.routes import JSON, StrictRoute, has_body, media_type
+from graphtide_serving.routes import JSON, has_body, media_type
 from graphtide_telemetry import attributes, metrics
 from graphtide_telemetry.instruments import add
-from graphtide_wire.bodies.sent import OrderedVerdict, RejectedEdge, RejectionsByCode, SentPage
 from graphtide_wire.place import Place
 from graphtide_wire.topics import Topics
 from graphtide_wire.verdicts import VerdictRecord
@@ -45,39 +39,17 @@ from graphtide_ingestion.domain.body_reading import BodyReader
 from graphtide_ingestion.domain.statement_reading import StatementReader
 from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_ingestion.entrypoints import bodies
-from graphtide_ingestion.entrypoints.description import (
-    DEFAULT_WAIT_SECONDS,
-    EDGE,
-    EDGES,
-    EVENTS,
-    PROBLEMS,
-    ColumnsQuery,
-    PlacePath,
-    StreamPath,
-    WaitQuery,
-    WaitSecondsQuery,
-)
 from graphtide_ingestion.entrypoints.fingerprint import Fingerprint
 from graphtide_ingestion.entrypoints.idempotent_answers import IdempotentAnswers
 from graphtide_ingestion.entrypoints.known_streams import known_stream, no_stream
 from graphtide_ingestion.entrypoints.sending import sending
+from graphtide_ingestion.entrypoints.sent_answer import Answer, describe_new_stream
 
 _START_SECONDS: Final = 5.0
 """How long requests right after a start wait for what is known of streams."""
 
 _MOST_HELD_BYTES: Final = 4 * 1024 * 1024
 """Dead letters of a request that are held while it is not known whether its stream is made."""
-
-_NOT_KNOWN: Final = (
-    "the log keeps the edges, and they were not all ordered within wait_seconds: they wait for the watermark, or the sequencer "
-    "has just started again or is another program"
-)
-
-
-_ORDERED: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"model": describe(SentPage), "description": "The edges were put in order; `ordering` says what became of them."}
-}
-"""The answer to a sender who waited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,61 +69,6 @@ class HttpLimits:
     most_waiting_bytes: int = 4 * 1024 * 1024
     most_held_bytes: int = 20 * 1024 * 1024
     acknowledge_seconds: float = 15.0
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer to a sender whose body was read: the document of status 202, or that no edge of it could be used.
-
-    If the sender waited for the ordering of its edges, the status is 200 where that is known.
-
-    Attributes:
-        accepted: edges that the log keeps.
-        rejected: edges that were rejected.
-        errors: the first of those.
-        reasons: how many were rejected for each reason, and the first of each.
-        filtered: records that are not of the stream, as its statement says.
-        new: the stream, if it is made for these edges.
-        waited: whether the sender waited.
-        verdict: what ordering did with the edges; None if that is not known.
-    """
-
-    accepted: int
-    rejected: int
-    errors: tuple[Refused, ...]
-    reasons: tuple[tuple[int, Refused], ...] = ()
-    filtered: int = 0
-    new: NewStream | None = None
-    waited: bool = False
-    verdict: VerdictRecord | None = None
-
-    def response(self) -> Response:
-        """Return the answer."""
-        errors = [{"line": each.line, "code": each.code.value, "reason": each.reason} for each in self.errors]
-        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **describe_new_stream(self.new)}
-        reasons = [RejectionsByCode(first.code.value, count, first.line, first.reason) for count, first in self.reasons]
-        document |= {"reasons": msgspec.to_builtins(reasons)} if reasons else {}
-        document |= {"filtered": self.filtered} if self.filtered else {}
-        document |= self._ordering()
-        if self.rejected and not self.accepted:
-            edges = f"all {self.rejected:,} edges" if self.rejected > 1 else "the only edge"
-            became = "became dead letters" if self.rejected > 1 else "became a dead letter"
-            if self.new is not None and not self.new.is_there:
-                became = "cannot be used, and no stream was made"
-            first = f"; the first, line {self.errors[0].line}: {self.errors[0].reason}" if self.errors else ""
-            detail = f"{edges} of the request {became}{first}"
-            return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "all-rejected", detail, more=document).response()
-        return JSONResponse(document, HTTPStatus.ACCEPTED if self.verdict is None else HTTPStatus.OK)
-
-    def _ordering(self) -> dict[str, object]:
-        if not self.waited:
-            return {}
-        verdict = self.verdict
-        if verdict is None:
-            return {"ordering": None, "note": _NOT_KNOWN}
-        errors = [RejectedEdge(each.line, each.code, each.reason) for each in verdict.examples]
-        counts = (verdict.ordered, verdict.replaced, verdict.duplicates, verdict.late, verdict.rejected)
-        return {"ordering": msgspec.to_builtins(OrderedVerdict(*counts, tuple(errors)))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +275,9 @@ class EdgesApi:
                 async with asyncio.timeout(_START_SECONDS):
                     await asyncio.shield(asyncio.wrap_future(awaited.is_heard))
             reception = await take(replace(sender, receipt=awaited.receipt))
-            verdict = await self._verdict(awaited, reception.records, wait.seconds)
+            new = reception.sender.new
+            written = reception.records if new is None or new.is_there else 0
+            verdict = await self._verdict(awaited, written, wait.seconds)
         finally:
             self._verdicts.end(awaited)
         return replace(self._answer(reception), waited=True, verdict=verdict)
@@ -491,90 +410,6 @@ class EdgesApi:
         reasons = tuple(reception.by_code.values())
         errors, new = tuple(reception.errors), reception.sender.new
         return Answer(reception.accepted, reception.rejected, errors, reasons, reception.filtered, new)
-
-
-def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
-    """Return the routes of edges and of dead letters that are sent again."""
-    writes = [Depends(authorize(WRITE_EDGES))]
-    router = APIRouter(prefix="/api/v1", tags=["edges"], dependencies=writes, responses=PROBLEMS, route_class=StrictRoute)
-
-    @router.post(
-        "/streams/{stream}/edges",
-        status_code=HTTPStatus.ACCEPTED,
-        summary="Send edges",
-        response_model=describe(SentPage),
-        responses=_ORDERED,
-        openapi_extra=EDGES,
-    )
-    async def send_edges(
-        stream: StreamPath,
-        request: Request,
-        columns: ColumnsQuery = "",
-        wait: WaitQuery = None,
-        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
-    ) -> Response:
-        return (await api.send(stream, columns, request, wait=Wait.of(wait, wait_seconds))).response()
-
-    @router.post(
-        "/streams/{stream}/events",
-        status_code=HTTPStatus.ACCEPTED,
-        summary="Send events",
-        response_model=describe(SentPage),
-        responses=_ORDERED,
-        openapi_extra=EVENTS,
-    )
-    async def send_events(
-        stream: StreamPath,
-        request: Request,
-        columns: ColumnsQuery = "",
-        wait: WaitQuery = None,
-        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
-    ) -> Response:
-        given = Wait.of(wait, wait_seconds)
-        return (await api.send(stream, columns, request, wait=given, is_of_events=True)).response()
-
-    @router.post(
-        "/dead-letters/{stream}:replay",
-        status_code=HTTPStatus.ACCEPTED,
-        summary="Send corrected edges",
-        response_model=describe(SentPage),
-        responses=_ORDERED,
-        openapi_extra=EDGES,
-    )
-    async def send_corrected_edges(
-        stream: StreamPath,
-        request: Request,
-        columns: ColumnsQuery = "",
-        wait: WaitQuery = None,
-        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
-    ) -> Response:
-        return (await api.send(stream, columns, request, wait=Wait.of(wait, wait_seconds))).response()
-
-    @router.post(
-        "/dead-letters/{stream}/{place}:replay",
-        status_code=HTTPStatus.ACCEPTED,
-        summary="Send a dead letter again, corrected or as it was",
-        response_model=describe(SentPage),
-        responses=_ORDERED,
-        openapi_extra=EDGE,
-    )
-    async def replay_dead_letter(
-        stream: StreamPath,
-        place: PlacePath,
-        request: Request,
-        wait: WaitQuery = None,
-        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
-    ) -> Response:
-        return (await api.replay(stream, place, request, Wait.of(wait, wait_seconds))).response()
-
-    return router
-
-
-def describe_new_stream(new: NewStream | None) -> dict[str, object]:
-    """Return what an answer says of a stream that was made for a request; nothing where none was."""
-    if new is None or not new.is_there:
-        return {}
-    return {"created": True, **({"similar": list(new.made.similar)} if new.made.similar else {})}
 
 
 def _size(messages: Sequence[Message]) -> int:
