@@ -22,8 +22,8 @@ MOST_GROUP_BYTES: Final = 1024 * 1024
 """Most bytes of a group, but for a single larger record: records of a group wait together."""
 
 
-_SAME: Final = 6
-"""First fields of an origin that records which are read together share: up to `statement`."""
+_SAME: Final = 7
+"""First fields of an origin that records which are read together share: up to `receipt`."""
 
 
 class Member(NamedTuple):
@@ -39,8 +39,8 @@ class RawGroup:
     """Records in the order of their partition.
 
     Attributes:
-        members: at least one; all have the format, columns, types, producer and statement of the first, and all are batches
-            or none is.
+        members: at least one; all have the format, columns, types, producer, statement and receipt of the first, and all are
+            batches or none is.
         size: bytes of their edges.
     """
 

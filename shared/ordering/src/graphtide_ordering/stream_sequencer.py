@@ -370,8 +370,9 @@ class StreamSequencer:
             if decoded.ends_epoch == self._epoch:
                 self._begin_epoch(now)
             return
-        if any(piece.origin is not None and piece.origin.receipt for piece in decoded.pieces):
-            self.verdicts.wait_for(decoded, self._partitions[decoded.pieces[0].record.partition].ordinal)
+        first = decoded.pieces[0]
+        if first.origin is not None and first.origin.receipt:
+            self.verdicts.wait_for(decoded, first.origin.receipt, self._partitions[first.record.partition].ordinal)
         taken, row = 0, 0
         while taken < len(decoded.pieces):
             together = self._together(decoded, taken, row)

@@ -68,13 +68,12 @@ class Verdicts:
         """Whether there are verdicts to be given."""
         return bool(self._decided)
 
-    def wait_for(self, decoded: Decoded, ordinal: int) -> None:
-        """Take note of the records whose senders wait; the first edge of the group has this ordinal."""
+    def wait_for(self, decoded: Decoded, receipt: str, ordinal: int) -> None:
+        """Take note of records whose sender waits by a receipt; the first edge of the group has this ordinal."""
         rows = 0
         for piece in decoded.pieces:
-            given, rows = piece.end - rows, piece.end
-            if piece.origin is not None and piece.origin.receipt:
-                self._wait_for(piece, piece.origin.receipt, ordinal, given)
+            self._wait_for(piece, receipt, ordinal, piece.end - rows)
+            rows = piece.end
             ordinal += piece.ordinals
 
     def _wait_for(self, piece: Piece, receipt: str, ordinal: int, edges: int) -> None:

@@ -100,9 +100,9 @@ class RawOrigin(NamedTuple):
     producer: str | None = None
     is_batch: bool = False
     statement: int | None = None
+    receipt: str | None = None
     line: int | None = None
     traceparent: str | None = None
-    receipt: str | None = None
     reset: Reset | None = None
 
 
@@ -118,9 +118,9 @@ class RawEdges:
         producer: who sent them, if it said so.
         is_batch: whether the body is a batch, which is read without the format.
         statement: the version of the stream's statement that the sender knew; None if it knew of none.
+        receipt: what the sender waits for the verdict by; None if it does not wait.
         line: 1-based line of the first in what the sender sent.
         traceparent: trace they belong to.
-        receipt: what the sender waits for the verdict by; None if it does not wait.
     """
 
     body: bytes
@@ -130,9 +130,9 @@ class RawEdges:
     producer: str | None = None
     is_batch: bool = False
     statement: int | None = None
+    receipt: str | None = None
     line: int | None = None
     traceparent: str | None = None
-    receipt: str | None = None
 
 
 class _Envelope(msgspec.Struct, frozen=True):

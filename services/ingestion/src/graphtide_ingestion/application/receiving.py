@@ -157,9 +157,9 @@ class Reception:
             producer,
             passage.is_batch,
             self.reader.statement,
+            self.sender.receipt,
             passage.line,
             self.sender.traceparent,
-            self.sender.receipt,
         )
         self.records += 1
         message = raw.encode(self.topics.raw(self.sender.stream), edges, None if producer is None else producer.encode())
