@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi.testclient import TestClient
+from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
@@ -165,6 +166,10 @@ def test_senders_at_any_replica_learn_of_their_own_edges() -> None:
                 "ordering": {"ordered": 2, "replaced": 0, "duplicates": 0, "late": 0, "rejected": 0, "errors": []},
             },
         )
+        strange = [
+            Message(TOPICS.verdicts, key, value) for key in (None, b"r", b"\xff") for value in (None, b"", b"{}", b"\xff")
+        ]
+        log.writer().write(strange)
         other = ask(second, edge(5, "c"), edge(1002, "d"))
         assert (other.status_code, other.json()["ordering"]["ordered"], other.json()["ordering"]["late"]) == (200, 1, 1)
         (late,) = other.json()["ordering"]["errors"]
