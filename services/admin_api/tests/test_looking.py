@@ -15,7 +15,7 @@ from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_log.memory import MemoryLog
 from graphtide_ordering.positions import PartitionPosition
 from graphtide_ordering.progress_reports import sequencer_of
-from graphtide_ordering.stream_progress import Counted, StreamProgress
+from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.telemetry import count_metrics, metrics_of
 from graphtide_wire import dead_letters, matches, statistics
@@ -182,8 +182,9 @@ def test_a_stream_is_shown_with_how_far_it_was_put_in_order(deployment: Deployme
     assert deployment.http.get(path).status_code == 404
     deployment.log.admin().ensure(TOPICS.of_stream(S, partitions=2))
     assert deployment.http.get(path).json()["standing"] is None
-    late = Counted(10_000, 9_990, 2)
-    emitted = StreamProgress(3, 2**62, 2**62 + 5, late, late, 1000)
+    late = Counted(10_000, 9_990, 2, 2, 1, 4, 3, 1)
+    first = FirstRejected("late", "late: ts 1", 1, 3, 2)
+    emitted = StreamProgress(3, 2**62, 2**62 + 5, late, late, 1000, first=first)
     place = PartitionPosition(7, 7)
     committed = {TopicPartition(TOPICS.raw(S), 1): place.position(emitted, 8, 8, {})}
     transactor = deployment.log.transactor(sequencer_of(TOPICS, S))
@@ -195,6 +196,8 @@ def test_a_stream_is_shown_with_how_far_it_was_put_in_order(deployment: Deployme
     note = shown["standing"].pop("note")
     assert shown["standing"] == {
         "epoch": 3, "watermark": 2**62, "newest": 2**62 + 5, "read": 10_000, "late": 9_990, "future": 2, "lateness": 1000,
+        "ordered": 4, "duplicates": 3, "replaced": 1, "rejected": 2, "filtered": 1,
+        "first": {"code": "late", "reason": "late: ts 1", "place": "1-3", "line": 2},
     }  # fmt: skip
     assert note.startswith("100% of the last edges were late")
     assert "POST /api/v1/streams/s:reset-watermark" in note
