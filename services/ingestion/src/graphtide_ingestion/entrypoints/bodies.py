@@ -29,8 +29,6 @@ WHOLE: Final = frozenset({JSON, EVENT, EVENTS})
 STATED: Final = frozenset({"text/plain", "text/xml", "application/xml"})
 """Types that name no format of edges: bodies of them need a statement of the stream that states its FORMAT."""
 
-_BY_FORMAT: Final = frozenset({*formats.media_types(), *WHOLE})
-
 LONGEST_PRODUCER: Final = LONGEST_NAME
 """Characters of a sender's name."""
 
@@ -43,12 +41,16 @@ def content_type(request: Request) -> str:
     Raises:
         ProblemError: edges cannot be written in this type, or the body is compressed.
     """
-    return media_type(request, {*_BY_FORMAT, *STATED}, "edges")
+    return media_type(request, {*_by_format(), *STATED}, "edges")
+
+
+def _by_format() -> frozenset[str]:
+    return frozenset({*formats.media_types(), *WHOLE})
 
 
 def refuse_unstated(kind: str) -> ProblemError:
     """Return the problem of a body whose type is one of `STATED`, on a stream without a FORMAT."""
-    taken = ", ".join(sorted(_BY_FORMAT))
+    taken = ", ".join(sorted(_by_format()))
     detail = f"{kind!r} names no format, and no statement of the stream states one: register one with a FORMAT, or send {taken}"
     return ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail, headers={"Accept": taken})
 
