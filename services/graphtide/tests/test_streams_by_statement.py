@@ -225,7 +225,11 @@ def test_texts_of_another_encoding_are_read(tmp_path: Path) -> None:
     (tmp_path / "cut.csv").write_bytes("ts,src,dst\n1,a,b\n2,a,b\n".encode("utf-16")[:-3])
     definition = Stream("STREAM s FORMAT csv (ENCODING 'utf-16') EDGE (src)-[:x]->(dst) AT ts").definition
     rows, rejected, _ = read(definition, tmp_path / "cut.csv", ())
-    assert ([row[5] for row in rows], rejected) == (["b", "\ufffd"], 0)
+    assert ([row[5] for row in rows], rejected) == (["b"], 1)
+    (tmp_path / "c.csv").write_bytes(b"ts,src,dst\n1,\x80,b\n2,\x81,b\n3,c,b\n")
+    definition = Stream("STREAM s FORMAT csv (ENCODING 'windows-1252') EDGE (src)-[:x]->(dst) AT ts").definition
+    rows, rejected, _ = read(definition, tmp_path / "c.csv", ())
+    assert ([row[4] for row in rows], rejected) == (["\u20ac", "c"], 1)
 
 
 def test_lines_of_an_expression_and_elements_of_xml_are_read(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ WORDS = (
     "IN OR AND NOT STARTS WITH IS TRUE FALSE "
     "PATTERN MATCH ON WINDOW SEQ CONSTRUCT DELIMITER HEADER COLUMNS COMMENT QUOTE DECIMAL ENCODING "
     "UNNEST "
-    "COMPRESSION none tab csv json zeek regex parquet xml reject live data s ms us auto lower( round( split( date_part( "
+    "MESSAGE none tab csv json zeek regex parquet xml reject live data s ms us auto lower( round( split( date_part( "
     "(a)-[b]->(c) (a:x)-->(b) ( ) [ ] -[ ]-> --> -> <- <-[ "
     "{ } , : . .a [0] < <= = <> + - * / % ; | & ! ` `` 'x' \"y\" ' \" \\ // # "
     "/* */ p a b ts id 0 7 1.5 1e9 1e999 10m 99999999999999999999 '%Y-%m-%d' 'UTC' '(?P<a>.)' é \x00 \ufeff \ud800 \u2028 \n"

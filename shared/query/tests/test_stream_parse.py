@@ -101,7 +101,6 @@ def test_clauses_come_in_any_order_and_keywords_in_any_case() -> None:
         quote="",
         decimal=",",
         encoding="latin-1",
-        compression="gzip",
     )
     pay, linked, tick = night.clauses
     assert isinstance(pay, EdgeClause)

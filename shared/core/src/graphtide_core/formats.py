@@ -182,9 +182,11 @@ XML: Final = StreamFormat("xml", "XML", suffixes=(".xml",))
 
 AVRO: Final = StreamFormat("avro", "Avro", suffixes=(".avro",), magic=b"Obj\x01", is_of_lines=False)
 
+PROTOBUF: Final = StreamFormat("protobuf", "messages of Protobuf", suffixes=(".binpb",), is_of_lines=False)
+
 SYSLOG: Final = StreamFormat("syslog", "messages of syslog", suffixes=())
 
-_STATED_ALONE: Final = {each.value: each for each in (REGEX, XML, SYSLOG, AVRO)}
+_STATED_ALONE: Final = {each.value: each for each in (REGEX, XML, SYSLOG, AVRO, PROTOBUF)}
 """Formats that no stream has without a STREAM statement."""
 
 
@@ -194,9 +196,9 @@ SQLITE: Final = StreamFormat(
 """A format of matches alone."""
 
 
-def stated_format(name: str) -> StreamFormat | None:
-    """Return the format that a STREAM statement names; None if streams are not read in it."""
-    return FORMATS.get(name) or _STATED_ALONE.get(name)
+def stated_format(name: str) -> StreamFormat:
+    """Return the format that a STREAM statement names."""
+    return FORMATS.get(name) or _STATED_ALONE[name]
 
 
 def by_suffix(suffix: str) -> StreamFormat | None:

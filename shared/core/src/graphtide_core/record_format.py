@@ -24,14 +24,13 @@ LONGEST_SCHEMA: Final = 1 << 20
 """Characters of a delimiter or of the start of a comment; of the name of a message or an element; of a schema."""
 
 MOST_COLUMNS: Final = 10_000
-COMPRESSIONS: Final = ("none", "gzip", "zstd", "bzip2", "xz", "zip")
 ENCODINGS: Final = ("utf-8", "utf-16", "latin-1", "windows-1252")
 
-_LINES: Final = frozenset({"encoding", "compression"})
+_LINES: Final = frozenset({"encoding"})
 RECORD_FORMATS: Final[dict[str, frozenset[str]]] = {
     "csv": _LINES | {"delimiter", "header", "columns", "comment", "quote", "decimal"},
-    "jsonl": frozenset({"unnest", "compression"}),
-    "json": frozenset({"unnest", "compression"}),
+    "jsonl": frozenset({"unnest"}),
+    "json": frozenset({"unnest"}),
     "parquet": frozenset(),
     "arrow": frozenset(),
     "avro": frozenset({"unnest", "schema"}),
@@ -39,7 +38,7 @@ RECORD_FORMATS: Final[dict[str, frozenset[str]]] = {
     "xml": _LINES | {"row"},
     "syslog": _LINES,
     "regex": _LINES | {"pattern"},
-    "zeek": frozenset({"compression"}),
+    "zeek": frozenset(),
 }
 """The formats that a statement names, with their options."""
 
@@ -59,10 +58,9 @@ class RecordFormat:
         decimal: the sign before decimals, `.` or `,`; the other one groups digits.
         encoding: one of `ENCODINGS`.
         unnest: where the records are: the items of the list there; lists on the way are unnested, too.
-        compression: one of `COMPRESSIONS`; None to see it from the content.
         schema: the schema of messages of Avro, or the file that has it (`names_file`); None for the schema that a file of Avro
             has, and that a registry keeps for a message.
-        descriptor: the file of a Protobuf descriptor.
+        descriptor: a descriptor set of Protobuf, `base64:…`, or the file that has it (`names_file`).
         message: the full name of the Protobuf message.
         row: the name of the XML elements that are records.
     """
@@ -77,7 +75,6 @@ class RecordFormat:
     decimal: str | None = None
     encoding: str | None = None
     unnest: FieldPath | None = None
-    compression: str | None = None
     schema: str | None = None
     descriptor: str | None = None
     message: str | None = None
@@ -116,6 +113,19 @@ _EXAMPLES: Final = {
     "protobuf": "FORMAT protobuf (DESCRIPTOR 'flows.desc', MESSAGE 'net.Flow')",
     "xml": "FORMAT xml (ROW 'row')",
 }
+
+
+WRITTEN_BYTES: Final = "base64:"
+"""What begins a descriptor that is written in a statement, and not the name of a file."""
+
+
+def file_of(stated: RecordFormat) -> tuple[str, str] | None:
+    """Return the option of a format that names a file, and the name; None if it names none."""
+    if stated.schema is not None and names_file(stated.schema):
+        return "schema", stated.schema
+    if stated.descriptor is not None and not stated.descriptor.startswith(WRITTEN_BYTES):
+        return "descriptor", stated.descriptor
+    return None
 
 
 def names_file(schema: str) -> bool:
@@ -166,11 +176,9 @@ def _check_text(option: str, value: str) -> None:
         case "decimal" if value not in {".", ","}:
             message = f"DECIMAL is '.' or ',', not {show(value)}"
             raise InvalidPatternError(message)
-        case "encoding" | "compression":
-            known = ENCODINGS if option == "encoding" else COMPRESSIONS
-            if value not in known:
-                message = f"there is no {option} {show(value)}"
-                raise InvalidPatternError(message, hint=did_you_mean(value, known) or f"one of {', '.join(known)}")
+        case "encoding" if value not in ENCODINGS:
+            message = f"there is no encoding {show(value)}"
+            raise InvalidPatternError(message, hint=did_you_mean(value, ENCODINGS) or f"one of {', '.join(ENCODINGS)}")
         case "schema" | "descriptor" if not 0 < len(value) <= LONGEST_SCHEMA:
             message = f"{option.upper()} is a text of 1 to {LONGEST_SCHEMA:,} characters"
             raise InvalidPatternError(message)

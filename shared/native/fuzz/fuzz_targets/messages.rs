@@ -1,4 +1,4 @@
-//! Messages of syslog, and Avro in files and in messages: what comes of any bytes does not depend on the blocks that they come
+//! Messages of syslog, Avro in files and in messages, and Protobuf in files: what comes of any bytes does not depend on the blocks that they come
 //! in, and nothing breaks or takes unbounded memory.
 
 #![no_main]
@@ -13,7 +13,7 @@ use graphtide_graph::symbol::SharedSymbols;
 use libfuzzer_sys::fuzz_target;
 
 /// Statements, each with the format that it reads.
-const STATEMENTS: [&str; 4] = [
+const STATEMENTS: [&str; 6] = [
     r#"{"time":{"value":{"is":"path","steps":["timestamp"]},"format":"syslog","before":"2027-01-01"},"unit":"us",
         "clauses":[{"gives":"edge","source":{"value":{"is":"path","steps":["hostname"]}},
             "target":{"value":{"is":"path","steps":["appname"]}},"label":{"is":"path","steps":["severity"]}}],
@@ -26,7 +26,17 @@ const STATEMENTS: [&str; 4] = [
         "sets":[["amount",{"is":"path","steps":["d"]}],["note",{"is":"path","steps":["f"]}]],
         "format":{"name":"avro","unnest":["l"],"schema":"SCHEMA"}}"#,
     r#"{"time":{"value":{"is":"path","steps":["a"]}},"unit":"ms","format":{"name":"avro","unnest":["b",0]}}"#,
+    r#"{"time":{"value":{"is":"path","steps":["d"]}},"unit":"ms","clauses":[{"gives":"edge",
+        "source":{"value":{"is":"path","steps":["k"]}},"target":{"value":{"is":"path","steps":["l",1,"l",0,"k"]}}}],
+        "sets":[["amount",{"is":"path","steps":["m","a"]}],["note",{"is":"path","steps":["e"]}]],
+        "format":{"name":"protobuf","message":"n.R","descriptor":"base64:DESCRIPTOR"}}"#,
+    r#"{"time":{"value":{"is":"path","steps":["ts"]}},"unit":"s","clauses":[{"gives":"event","type":{"is":"path","steps":["k"]}}],
+        "sets":[["amount",{"is":"path","steps":["p",1]}],["note",{"is":"path","steps":["f"]}]],
+        "format":{"name":"protobuf","message":"n.R","unnest":["l","l"],"descriptor":"base64:DESCRIPTOR"}}"#,
 ];
+
+/// Messages of the same shape.
+const DESCRIPTOR: &str = include_str!("messages.b64");
 
 /// All types, and one that leads back to itself.
 const SCHEMA: &str = r#"{"type":"record","name":"n.r","fields":[{"name":"ts","type":["null",{"type":"long","logicalType":
@@ -39,7 +49,9 @@ const SCHEMA: &str = r#"{"type":"record","name":"n.r","fields":[{"name":"ts","ty
 fuzz_target!(|input: &[u8]| {
     let Some((sizes, declared, stream)) = emitted(input) else { return };
     let Some((bits, stream)) = stream.split_first() else { return };
-    let definition = STATEMENTS[usize::from(bits & 3)].replace("SCHEMA", &SCHEMA.replace('"', "\\\"").replace('\n', " "));
+    let schema = SCHEMA.replace('"', "\\\"").replace('\n', " ");
+    let statement = STATEMENTS[usize::from(*bits) % STATEMENTS.len()];
+    let definition = statement.replace("SCHEMA", &schema).replace("DESCRIPTOR", DESCRIPTOR);
     let decoded = |sizes: &[usize]| {
         let symbols = SharedSymbols::default();
         let options = Options {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import CSV, DEFAULT
-from graphtide_core.record_format import names_file
+from graphtide_core.record_format import file_of
 from graphtide_core.stream_definition import StreamClock
 from graphtide_core.stream_fields import explain_lacking, fields_needed
 from graphtide_native.record_form import clocks_of_zones
@@ -33,9 +33,10 @@ def check_decodable(definition: StreamDefinition) -> None:
         UnreadableStreamError: there is no decoder of the format that it states, or it names a file.
     """
     stated = definition.format
-    if stated is not None and stated.schema is not None and names_file(stated.schema):
+    if stated is not None and (named := file_of(stated)) is not None:
+        option, file = named
         message = (
-            f"SCHEMA '{stated.schema}' is a file, which is not here: graphtide apply and Client.put_stream send what is in it"
+            f"{option.upper()} {file!r} is a file, which is not here: graphtide apply and Client.put_stream send what is in it"
         )
         raise UnreadableStreamError(message)
     name, zones = DEFAULT.value, clocks_of_zones(definition.zones())

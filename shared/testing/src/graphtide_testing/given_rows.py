@@ -30,6 +30,7 @@ REASONS: Final = (
     "the regular expression does not match",
     "not a message of syslog",
     "not a record of Avro",
+    "not a message of Protobuf",
 )
 """How reasons begin: the class of a dead letter."""
 

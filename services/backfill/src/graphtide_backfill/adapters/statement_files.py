@@ -54,7 +54,8 @@ class StatementPiece:
         )
         decoder.start_at(reading.ordinal)
         kind = stated_format(self.statement.format)
-        tables = None if kind is None else kind.tables
+        tables = kind.tables
+        place = "row" if tables is not None else "line" if kind.is_of_lines else "record"
         if tables is None:
             found = self._read_text(decoder, definition)
         else:
@@ -64,7 +65,7 @@ class StatementPiece:
             for batch in found:
                 letters = decoder.take_dead_letters()
                 rejected += len(letters)
-                example = example or explain_first(letters, "line" if tables is None else "row", self.path)
+                example = example or explain_first(letters, place, self.path)
                 if len(batch):
                     yield batch
         except (pa.ArrowException, OSError, UnreadableStreamError) as error:

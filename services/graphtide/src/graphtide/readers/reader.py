@@ -82,18 +82,11 @@ class ReaderOptions:
 
     @property
     def stated_format(self) -> StreamFormat | None:
-        """How the stream is written, as its statement says or else `format`.
-
-        Raises:
-            UnreadableStreamError: the statement names a format that streams are not read in.
-        """
+        """How the stream is written, as its statement says or else `format`."""
         definition = self.definition
         if definition is None or definition.format is None:
             return self.format
-        if (found := stated_format(definition.format.name)) is not None:
-            return found
-        message = f"STREAM {definition.name}: files are not read as {definition.format.name} by this version"
-        raise UnreadableStreamError(message)
+        return stated_format(definition.format.name)
 
     def for_stream(self, name: str | None) -> ReaderOptions:
         """Return the options for one of the streams by name, or for the only one: with its statement alone, if it has one.

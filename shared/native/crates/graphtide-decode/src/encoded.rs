@@ -1,7 +1,7 @@
 //! A stream of text in another encoding than UTF-8: it is turned into UTF-8 before it is decoded.
 //!
-//! What is no character of the encoding becomes U+FFFD, which stands out in the record. Bytes of records and of dead letters are
-//! those of the text in UTF-8. Cost: one pass over each block, and a copy.
+//! What is no character of the encoding becomes a byte that UTF-8 does not have, so the record that it stands in is a bad one.
+//! Bytes of records and of dead letters are those of the text in UTF-8. Cost: one pass over each block, and a copy.
 
 use std::borrow::Cow;
 
@@ -13,11 +13,20 @@ use crate::error::DecodeError;
 use crate::types::Settled;
 use crate::unusable_values::UnusableValues;
 
+/// Stands in the table for what Windows-1252 does not define.
+const UNDEFINED: char = char::REPLACEMENT_CHARACTER;
+
 /// Characters of Windows-1252 for the bytes from 0x80 to 0x9F.
 const WINDOWS: [char; 32] = [
-    '€', '\u{fffd}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{fffd}', 'Ž', '\u{fffd}', '\u{fffd}', '‘', '’',
-    '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{fffd}', 'ž', 'Ÿ',
+    '€', UNDEFINED, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', UNDEFINED, 'Ž', UNDEFINED, UNDEFINED, '‘', '’', '“',
+    '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', UNDEFINED, 'ž', 'Ÿ',
 ];
+
+/// Stands for what is no character: UTF-8 has no such byte.
+const NONE: u8 = 0xff;
+
+/// How the reason of a record begins that has it.
+const NOT_UTF8: &str = "not UTF-8 at byte ";
 
 /// An encoding of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +45,14 @@ impl Encoding {
             "windows-1252" => Some(Self::Windows1252),
             "utf-16" => Some(Self::Utf16),
             _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Latin1 => "latin-1",
+            Self::Windows1252 => "windows-1252",
+            Self::Utf16 => "utf-16",
         }
     }
 }
@@ -61,21 +78,21 @@ impl Text {
         Self { encoding, cut: Vec::new(), is_big: None }
     }
 
-    fn read(&mut self, block: &[u8], is_last: bool) -> String {
+    fn read(&mut self, block: &[u8], is_last: bool) -> Vec<u8> {
         match self.encoding {
-            Encoding::Latin1 => block.iter().map(|byte| char::from(*byte)).collect(),
+            Encoding::Latin1 => written(block.iter().map(|byte| Some(char::from(*byte)))),
             Encoding::Windows1252 => {
                 let char = |byte: &u8| match byte {
-                    0x80..=0x9f => WINDOWS[usize::from(byte - 0x80)],
-                    byte => char::from(*byte),
+                    0x80..=0x9f => Some(WINDOWS[usize::from(byte - 0x80)]).filter(|char| *char != UNDEFINED),
+                    byte => Some(char::from(*byte)),
                 };
-                block.iter().map(char).collect()
+                written(block.iter().map(char))
             }
             Encoding::Utf16 => self.read_pairs(block, is_last),
         }
     }
 
-    fn read_pairs(&mut self, block: &[u8], is_last: bool) -> String {
+    fn read_pairs(&mut self, block: &[u8], is_last: bool) -> Vec<u8> {
         let mut bytes = Cow::Borrowed(block);
         if !self.cut.is_empty() {
             bytes = Cow::Owned([&std::mem::take(&mut self.cut), block].concat());
@@ -94,10 +111,9 @@ impl Text {
             rest = &bytes[bytes.len() - rest.len() - 2..];
             pairs = before;
         }
-        let read = |unit: Result<char, _>| unit.unwrap_or(char::REPLACEMENT_CHARACTER);
-        let mut text: String = char::decode_utf16(pairs.iter().map(unit)).map(read).collect();
+        let mut text = written(char::decode_utf16(pairs.iter().map(unit)).map(Result::ok));
         if is_last && !rest.is_empty() {
-            text.push(char::REPLACEMENT_CHARACTER);
+            text.push(NONE);
         } else {
             self.cut = rest.to_vec();
         }
@@ -105,23 +121,47 @@ impl Text {
     }
 }
 
+/// Characters in UTF-8.
+fn written(chars: impl Iterator<Item = Option<char>>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(chars.size_hint().0);
+    for char in chars {
+        match char {
+            Some(char) => bytes.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+            None => bytes.push(NONE),
+        }
+    }
+    bytes
+}
+
 impl Encoded {
     /// Makes a decoder of another one for UTF-8.
     pub(crate) fn new(inner: Box<dyn Decoder + Send + Sync>, encoding: Encoding) -> Self {
         Self { inner, text: Text::new(encoding) }
     }
+
+    /// Lets dead letters say which encoding it is that bytes are not of.
+    fn name(&self, dead: &mut [DeadLetter]) {
+        for letter in dead {
+            if let Some(place) = letter.reason.strip_prefix(NOT_UTF8) {
+                letter.reason = format!("not {} at what is byte {place} in UTF-8", self.text.encoding.name());
+            }
+        }
+    }
 }
 
 impl Decoder for Encoded {
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        let text = self.text.read(block, false);
-        self.inner.feed(text.as_bytes(), batch, dead)
+        let (text, before) = (self.text.read(block, false), dead.len());
+        let read = self.inner.feed(&text, batch, dead);
+        self.name(&mut dead[before..]);
+        read
     }
 
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        let text = self.text.read(&[], true);
-        self.inner.feed(text.as_bytes(), batch, dead)?;
-        self.inner.finish(batch, dead)
+        let (text, before) = (self.text.read(&[], true), dead.len());
+        let read = self.inner.feed(&text, batch, dead).and_then(|()| self.inner.finish(batch, dead));
+        self.name(&mut dead[before..]);
+        read
     }
 
     fn begin_piece(&mut self, line: u64) {
@@ -150,7 +190,7 @@ impl Decoder for Encoded {
     }
 
     fn lines(&self, piece: &[u8]) -> u64 {
-        self.inner.lines(Text::new(self.text.encoding).read(piece, true).as_bytes())
+        self.inner.lines(&Text::new(self.text.encoding).read(piece, true))
     }
 
     fn settled(&self) -> &[Settled] {
@@ -187,18 +227,18 @@ mod tests {
         let text = "a€\u{1f600}\nü\u{a0a}";
         let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
-        let cases: [(Encoding, &[u8], &str); 5] = [
-            (Encoding::Utf16, &little, text),
-            (Encoding::Utf16, &big, text),
-            (Encoding::Utf16, &[0x3d, 0xd8, b'a', 0, 7], "\u{fffd}a\u{fffd}"),
-            (Encoding::Latin1, b"\xfc\x80", "ü\u{80}"),
-            (Encoding::Windows1252, b"\xfc\x80\x81", "ü€\u{fffd}"),
+        let cases: [(Encoding, &[u8], &[u8]); 5] = [
+            (Encoding::Utf16, &little, text.as_bytes()),
+            (Encoding::Utf16, &big, text.as_bytes()),
+            (Encoding::Utf16, &[0x3d, 0xd8, b'a', 0, 7], b"\xffa\xff"),
+            (Encoding::Latin1, b"\xfc\x80", "ü\u{80}".as_bytes()),
+            (Encoding::Windows1252, b"\xfc\x80\x81", b"\xc3\xbc\xe2\x82\xac\xff"),
         ];
         for (encoding, bytes, expected) in cases {
             for step in 1..=bytes.len() {
                 let mut reader = Text::new(encoding);
-                let mut read: String = bytes.chunks(step).map(|block| reader.read(block, false)).collect();
-                read.push_str(&reader.read(&[], true));
+                let mut read: Vec<u8> = bytes.chunks(step).flat_map(|block| reader.read(block, false)).collect();
+                read.extend(reader.read(&[], true));
                 assert_eq!(read, expected, "{encoding:?} in blocks of {step}");
             }
         }

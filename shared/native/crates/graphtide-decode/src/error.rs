@@ -174,6 +174,8 @@ pub(crate) enum RowError {
     Xml { reason: String },
     #[error("not a record of Avro: {reason}")]
     Avro { reason: String },
+    #[error("not a message of Protobuf: {reason}")]
+    Protobuf { reason: &'static str },
     #[error("not an object with fields")]
     NoFields,
     #[error("a decimal has more than 38 digits")]

@@ -29,6 +29,7 @@ mod json_objects;
 mod json_record;
 mod labels;
 mod lines;
+mod protobuf;
 mod splitter;
 pub mod statement;
 mod suggest;

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import (
-    COMPRESSIONS,
     ENCODINGS,
     RECORD_FORMATS,
     WHITESPACE,
@@ -27,7 +26,6 @@ _WORDS: Final[Mapping[str, Mapping[str, str | bool]]] = {
     "delimiter": {WHITESPACE: WHITESPACE, "tab": "\t"},
     "header": {"none": False, "first": True},
     "quote": {"none": ""},
-    "compression": {each: each for each in COMPRESSIONS},
     "encoding": {},
 }
 """Options that take a word, without quotation marks, and what it means."""
@@ -41,13 +39,12 @@ _USAGE: Final[Mapping[str, str]] = {
     "decimal": "DECIMAL ','",
     "encoding": f"ENCODING 'latin-1'; the encodings are {', '.join(ENCODINGS)}",
     "unnest": "UNNEST Records",
-    "compression": f"COMPRESSION gzip; the compressions are {', '.join(COMPRESSIONS)}",
     "schema": "SCHEMA 'flows.avsc'",
     "descriptor": "DESCRIPTOR 'flows.desc'",
     "message": "MESSAGE 'net.Flow'",
     "row": "ROW 'row'",
 }
-_TAKES_QUOTED_WORDS: Final = frozenset({"encoding", "compression"})
+_TAKES_QUOTED_WORDS: Final = frozenset({"encoding"})
 
 _Option = str | bool | tuple[str, ...] | FieldPath
 

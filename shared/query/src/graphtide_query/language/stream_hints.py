@@ -20,12 +20,12 @@ CLAUSES: Final = frozenset(
 """Terminals that begin a clause."""
 
 CLAUSE: Final = "a clause (FORMAT, EDGE, EVENT, AT, UNIT, ID, SET, WHERE, DELETE, UPDATE, NULL, LATENESS, DUPLICATES, CLOCK, …)"
-OPTION: Final = "an option (DELIMITER, HEADER, COLUMNS, COMMENT, QUOTE, DECIMAL, ENCODING, UNNEST, COMPRESSION, …)"
+OPTION: Final = "an option (DELIMITER, HEADER, COLUMNS, COMMENT, QUOTE, DECIMAL, ENCODING, UNNEST, …)"
 
 _BOTH_ENDS: Final = "an EDGE needs both ends, the source first: EDGE (src:label)-[label]->(dst:label)"
 _LABEL: Final = "a label is a name or a text; one that a field states stands in parentheses: (src:(kind))"
 _OPTION_NAMES: Final = frozenset(
-    {"DELIMITER", "HEADER", "COLUMNS", "COMMENT", "QUOTE", "DECIMAL", "ENCODING", "UNNEST", "COMPRESSION"}
+    {"DELIMITER", "HEADER", "COLUMNS", "COMMENT", "QUOTE", "DECIMAL", "ENCODING", "UNNEST"}
     | {"SCHEMA", "DESCRIPTOR", "MESSAGE", "ROW"}
 )
 _OF_PATTERNS: Final = frozenset(
@@ -42,6 +42,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "NODE": "vertices are the ends of edges: EDGE (src:label)-[label]->(dst:label)",
     "VERTEX": "vertices are the ends of edges: EDGE (src:label)-[label]->(dst:label)",
     "FROM": "a statement says what records mean; where they are is said when it is run",
+    "COMPRESSION": "a compressed file is known by its first bytes, so no option states it",
     "INSERT": "records insert unless DELETE WHERE or UPDATE WHERE says otherwise",
     "UNSET": "without SET, all fields are attributes; SET states those that there are",
     "IN": "IN states the unit of a time, right behind it: AT ts IN s",

@@ -88,8 +88,6 @@ def _write_option(option: str, value: str | bool | tuple[str, ...] | FieldPath) 
             text = _write_path(value)
         case tuple():
             text = f"({', '.join(map(write_name, value))})"
-        case str() if option == "compression":
-            text = value
         case _:
             text = _FIXED_WORDS.get((option, value)) or write_constant(value)
     return f"{option.upper()} {text}"

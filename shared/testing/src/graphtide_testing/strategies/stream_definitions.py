@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from graphtide_core.ids import StreamName
 from graphtide_core.predicate import Literal
 from graphtide_core.record_expression import LARGEST_POSITION, FieldPath, FunctionCall, RecordExpression, reads_a_field
-from graphtide_core.record_format import COMPRESSIONS, ENCODINGS, RECORD_FORMATS, RecordFormat
+from graphtide_core.record_format import ENCODINGS, RECORD_FORMATS, RecordFormat
 from graphtide_core.record_functions import DATE_PARTS, FUNCTIONS
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import (
@@ -51,7 +51,6 @@ _SIGNS: Final = {
     "decimal": st.sampled_from([".", ","]),
     "encoding": st.sampled_from(ENCODINGS),
     "unnest": PATHS,
-    "compression": st.sampled_from(COMPRESSIONS),
     "schema": TEXTS.filter(bool),
     "descriptor": TEXTS.filter(bool),
     "message": TEXTS.filter(bool),

@@ -24,6 +24,33 @@ pub(crate) fn hex_text<'a>(bytes: &[u8], arena: &'a Bump) -> &'a str {
     text.into_bump_str()
 }
 
+/// The bytes that a text in base 64 stands for; None for another text.
+pub(crate) fn read_base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=').as_bytes();
+    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
+    for group in digits.chunks(4) {
+        let mut bits = 0_u32;
+        for digit in group {
+            let value = match digit {
+                b'A'..=b'Z' => digit - b'A',
+                b'a'..=b'z' => digit - b'a' + 26,
+                b'0'..=b'9' => digit - b'0' + 52,
+                b'+' => 62,
+                b'/' => 63,
+                _ => return None,
+            };
+            bits = bits << 6 | u32::from(value);
+        }
+        match group.len() {
+            4 => bytes.extend_from_slice(&bits.to_be_bytes()[1..]),
+            3 => bytes.extend_from_slice(&(bits >> 2).to_be_bytes()[2..]),
+            2 => bytes.push((bits >> 4) as u8),
+            _ => return None,
+        }
+    }
+    Some(bytes)
+}
+
 /// Sixteen bytes as a UUID.
 pub(crate) fn uuid_text<'a>(bytes: &[u8], arena: &'a Bump) -> &'a str {
     let digits = hex_text(bytes, arena);
@@ -134,6 +161,10 @@ mod tests {
         assert_eq!(moment_text(i64::MAX, 3, true, &arena), None);
         assert_eq!(date_text(-1, &arena), Some("1969-12-31"));
         assert_eq!(date_text(i64::MIN, &arena), None);
+        assert_eq!(read_base64("Zm9vYg=="), Some(b"foob".to_vec()));
+        assert_eq!(read_base64("Zm9vYmE="), Some(b"fooba".to_vec()));
+        assert_eq!(read_base64("Zm9vY"), None);
+        assert_eq!(duration_text(-1, -500_000_000, &arena), Some("-1.500000000"));
         assert_eq!(uuid_text(&[0xab; 16], &arena), "abababab-abab-abab-abab-abababababab");
     }
 }

@@ -117,6 +117,12 @@ pub(crate) struct FormatForm {
     /// The schema of messages of Avro.
     #[serde(default)]
     pub(crate) schema: Option<String>,
+    /// The descriptor set of Protobuf, in base 64.
+    #[serde(default)]
+    pub(crate) descriptor: Option<String>,
+    /// The full name of a message in it.
+    #[serde(default)]
+    pub(crate) message: Option<String>,
     /// Where records are in JSON, Avro and Protobuf.
     #[serde(default)]
     pub(crate) unnest: Option<Form>,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use graphtide_graph::symbol::SharedSymbols;
 
 use super::attributes::Reading;
+use super::bytes::read_base64;
 use super::decoding::ByStatement;
 use super::definition::{DefinitionForm, FormatForm};
 use super::reading::Statement;
@@ -17,10 +18,14 @@ use crate::encoded::{Encoded, Encoding};
 use crate::error::{DecodeError, StatementError};
 use crate::json_lines::JsonLinesDecoder;
 use crate::lines::regex_lines;
+use crate::protobuf::ProtobufRecords;
 use crate::surroundings::Surroundings;
 use crate::syslog::syslog_lines;
 use crate::times::Zone;
 use crate::xml_rows::XmlRows;
+
+/// What begins a descriptor that is written, and not the name of a file.
+const WRITTEN: &str = "base64:";
 
 /// A statement, and how the records that it reads are written.
 #[derive(Debug)]
@@ -72,6 +77,13 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
         "avro" => {
             let of_records = (form.path_of_records()?, form.schema.as_deref());
             Box::new(ByStatement(AvroRecords::new(&options, symbols, statement, of_records, surroundings)?))
+        }
+        "protobuf" => {
+            let descriptor = form.descriptor.as_deref().and_then(|text| text.strip_prefix(WRITTEN)).and_then(read_base64);
+            let descriptor = descriptor.ok_or_else(|| StatementError::new("DESCRIPTOR is not written in base 64"))?;
+            let of_message = (&*descriptor, form.message.as_deref().unwrap_or_default());
+            let path = form.path_of_records()?;
+            Box::new(ByStatement(ProtobufRecords::new(&options, symbols, statement, path, of_message)?))
         }
         "xml" => {
             let row = form.row.as_deref().unwrap_or_default();
