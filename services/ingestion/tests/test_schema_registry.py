@@ -1,4 +1,4 @@
-"""A registry of schemas is asked once for each schema; what it does not know, or cannot say now, is told apart."""
+"""A registry of schemas is asked once for each schema; one that it does not have is another error than one that has to wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of Protobuf that a STREAM statement reads natively are those of Protobuf's own library, and damage is told."""
+"""Messages of Protobuf that a STREAM statement reads natively are those of Protobuf's own library, and damage is reported."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def describe(syntax: str) -> descriptor_pb2.FileDescriptorSet:
     return found
 
 
-def made(described: descriptor_pb2.FileDescriptorSet) -> Any:
+def make_class(described: descriptor_pb2.FileDescriptorSet) -> Any:
     """Return the class of the records of a set."""
     pool = descriptor_pool.DescriptorPool()
     for file in described.file:
@@ -104,7 +104,7 @@ def made(described: descriptor_pb2.FileDescriptorSet) -> Any:
 
 
 SETS = {syntax: describe(syntax) for syntax in ("proto2", "proto3")}
-CLASSES = {syntax: made(described) for syntax, described in SETS.items()}
+CLASSES = {syntax: make_class(described) for syntax, described in SETS.items()}
 OF_SCALARS = tuple(f"{form}_{kind}{'[1]' if form == 'all' else ''}" for kind in SCALARS for form in ("one", "all"))
 NAMES = (
     *ATTRIBUTES,
@@ -213,7 +213,7 @@ def streams(draw: st.DrawFn) -> tuple[str, list[bytes]]:
     return syntax, draw(st.lists(messages(syntax), max_size=3))
 
 
-def written(syntax: str) -> str:
+def write_descriptor(syntax: str) -> str:
     return "base64:" + b64encode(SETS[syntax].SerializeToString()).decode()
 
 
@@ -236,7 +236,7 @@ def test_messages_and_files(
 ) -> None:
     syntax, data = stream
     unnested = None if path is None else FieldPath(path)
-    stated = RecordFormat("protobuf", descriptor=written(syntax), message=f"net.{syntax}.Record", unnest=unnested)
+    stated = RecordFormat("protobuf", descriptor=write_descriptor(syntax), message=f"net.{syntax}.Record", unnest=unnested)
     definition = replace(definition, format=stated)
     documents = [unnest(read_message(CLASSES[syntax].FromString(each)), unnested) for each in data]
     outcomes = read_stream(definition, [record for each in documents for record in each])
@@ -268,7 +268,7 @@ def assert_same(decoder: StatementDecoder, rows: list[dict[str, Any]], outcomes:
 
 DEFINITION = StreamDefinition(
     StreamName("s"),
-    RecordFormat("protobuf", descriptor=written("proto3"), message="net.proto3.Record"),
+    RecordFormat("protobuf", descriptor=write_descriptor("proto3"), message="net.proto3.Record"),
     (EventClause(FieldPath(("a",))),),
     RecordTime(FieldPath(("ts",))),
 )
