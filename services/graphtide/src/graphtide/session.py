@@ -53,6 +53,7 @@ Patterns = str | AnyPattern | list[SubgraphPattern] | list[EventPattern] | list[
 Records = object
 """A path, `-`, a list of paths, a table of pyarrow, pandas or polars, a record, or an iterable of records.
 
+A table is also a dataset of pyarrow, a lazy frame of polars, and any object with an Arrow stream, as relations of duckdb are.
 An iterable may be asynchronous, too. Or `Inputs`: several by name.
 """
 
@@ -80,9 +81,10 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
     Args:
         pattern: text of one or several patterns, or parsed patterns.
         edges: a path, which may be a folder or a pattern such as `logs/*.csv`, or a list of paths: many files are merged by
-            time. Or a pyarrow, pandas or polars table, a record, or an iterable of records, which may be an asynchronous one:
-            of `Edge`, or of dictionaries with the keys `ts src dst label` and, if there are, `src_label dst_label id op`
-            and attributes. Or, for streaming graph queries, `Inputs`: several of these by name.
+            time. Or a pyarrow, pandas or polars table, a dataset, a lazy frame or another object with `__arrow_c_stream__`, a
+            record, or an iterable of records, which may be an asynchronous one: of `Edge`, or of dictionaries with the keys
+            `ts src dst label` and, if there are, `src_label dst_label id op` and attributes. Or, for streaming graph queries,
+            `Inputs`: several of these by name.
             In records a `ts` is an integer, or a datetime or ISO text (`2024-01-31T12:00:00.250Z`) that is a whole
             number of ticks of `options.time_unit`; one without a zone is UTC.
         options: see `MatchOptions`.

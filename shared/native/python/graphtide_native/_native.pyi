@@ -13,6 +13,7 @@ from graphtide_native.funnel import NativeFunnel
 from graphtide_native.record_form import RecordForm
 
 __all__ = [
+    "AddedFields",
     "ArrowDecoder",
     "CsvDecoder",
     "Decoder",
@@ -23,6 +24,7 @@ __all__ = [
     "MatchBatch",
     "Matcher",
     "Occurrences",
+    "OrderScan",
     "RawBatchDecoder",
     "ResultsAt",
     "Sequencer",
@@ -33,7 +35,26 @@ __all__ = [
     "check_graph_query",
     "check_pattern",
     "check_unit",
+    "last_of_ascending",
 ]
+
+@final
+class AddedFields:
+    """Adds fields to the records of a text that comes in blocks."""
+
+    @staticmethod
+    def csv(delimiter: str, quote: str | None, comment: str, names: list[tuple[str, str]]) -> AddedFields:
+        """Prepare for CSV with a header line: names and values of the fields; one that the header has is left out."""
+
+    @staticmethod
+    def json(members: str) -> AddedFields:
+        """Prepare for JSON Lines: the members of an object, without its braces."""
+
+    def feed(self, block: bytes) -> bytes:
+        """Return the next block with the fields."""
+
+    def finish(self) -> bytes:
+        """Return what is left at the end."""
 
 @final
 class ArrowDecoder(Decoder):
@@ -611,6 +632,27 @@ class Occurrences:
         """Return pattern, branch, kind, time, count, type and id of each event of each slot, and what is returned."""
 
 @final
+class OrderScan:
+    """Looks at the times of a text alone: whether its records are surely in order of time; a no says nothing."""
+
+    @staticmethod
+    def fields(delimiter: int, before: int, quote: int | None, numbers: bool) -> OrderScan:
+        """Prepare for rows without their header: the byte between fields, how many come before the time, the quote.
+
+        `numbers` says whether a number is a time.
+        """
+
+    @staticmethod
+    def json(name: str, numbers: bool) -> OrderScan:
+        """Prepare for JSON Lines with times under a name of letters, digits and underscores."""
+
+    def feed(self, block: bytes) -> bool:
+        """Look at the next block; return whether all is surely in order so far."""
+
+    def finish(self) -> bool:
+        """Look at a last line without an end; return the same."""
+
+@final
 class RawBatchDecoder(Decoder):
     """Decoder of what `EdgeBatch.to_raw_batch` returns, or of Arrow IPC that somebody else wrote for the raw topic.
 
@@ -755,6 +797,12 @@ def check_graph_query(query: bytes) -> None:
 
 def check_pattern(pattern: bytes) -> None:
     """Raise ValueError where a matcher would not take a pattern with its plan."""
+
+def last_of_ascending(rows: object, newest: int) -> int | None:
+    """Return the last time of a record batch whose first column has times that are at least `newest` and ascend.
+
+    None if that is not sure: they do not, or the column is of another type.
+    """
 
 def check_unit(unit: bytes) -> None:
     """Raise ValueError where a matcher would not take event patterns with their plan as a unit."""

@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.ports.dead_letter_sink import DeadLetter
 
 from graphtide_native._native import (
+    AddedFields,
     ArrowDecoder,
     CsvDecoder,
     Decoder,
     Duplicates,
     EdgeBatch,
     JsonLinesDecoder,
+    OrderScan,
     RawBatchDecoder,
     Sequencer,
     StatementDecoder,
     Symbols,
+    last_of_ascending,
 )
 
 if TYPE_CHECKING:
@@ -32,16 +35,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SUBSTITUTE",
+    "AddedFields",
     "ArrowDecoder",
     "CsvDecoder",
     "Decoder",
     "Duplicates",
     "EdgeBatch",
     "JsonLinesDecoder",
+    "OrderScan",
     "RawBatchDecoder",
     "Sequencer",
     "StatementDecoder",
     "Symbols",
+    "last_of_ascending",
     "take_dead_letters",
     "ticks_per_second",
 ]

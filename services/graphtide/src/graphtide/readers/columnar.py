@@ -18,6 +18,7 @@ from graphtide_core.stream_fields import columns_of, fields_needed, fields_read
 from graphtide_native.records import ArrowDecoder
 
 from graphtide.readers.decoding import DecodingReader
+from graphtide.readers.partitions import LABELS, add_to_rows, add_to_schema
 from graphtide.readers.statements import decoder_by_statement
 from graphtide.record import RECORD_COLUMNS
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from graphtide.readers.source import ByteSource
 
 _OLD_FEATHER_MAGIC = b"FEA1"
-_LABELS = ("label", "src_label", "dst_label", "op", "type")
 _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError, NotImplementedError, LookupError)
 """What pyarrow raises, by where the damage is."""
 
@@ -48,7 +48,7 @@ def read_parquet(source: ByteSource, options: ReaderOptions) -> DecodingReader:
         labels = [name for name in _labels(options) if name in schema.names and pa.types.is_string(schema.field(name).type)]
         # Labels repeat: read as codes, they are looked up once each.
         file = pq.ParquetFile(source.location, read_dictionary=labels)
-        wanted = _select_columns(file.schema_arrow, options)
+        wanted = select_columns(file.schema_arrow, options)
     except _DAMAGED as error:
         _refuse(source, f"this is not a readable Parquet file ({_first_line(error)})", error)
 
@@ -80,7 +80,7 @@ def read_arrow(source: ByteSource, options: ReaderOptions) -> DecodingReader:
         else:
             stream = pa.ipc.open_stream(source.location)
             schema, given = stream.schema, stream
-        _select_columns(schema, options)
+        select_columns(schema, options)
     except _DAMAGED as error:
         _refuse(source, f"this is not a readable Arrow IPC file ({_first_line(error)})", error)
     total = source.total or 0
@@ -110,9 +110,12 @@ def _reader(
     to_order: int | None = None,
 ) -> DecodingReader:
     decoder, definition = _decoder(options), options.definition
+    if options.partition:
+        known, schema = schema.names, add_to_schema(schema, options)
+        batches = add_to_rows(batches, known, schema, options)
 
     def blocks() -> Iterator[pa.RecordBatch]:
-        known = _select_columns(schema, options)
+        known = select_columns(schema, options)
         checked = pa.schema([field if field.name in known else pa.field(field.name, pa.null()) for field in schema])
         try:
             decoder.check_columns(checked)
@@ -122,7 +125,7 @@ def _reader(
         wanted: list[str] | None = None
         try:
             for batch in batches:
-                wanted = wanted or _select_columns(batch.schema, options)
+                wanted = wanted or select_columns(batch.schema, options)
                 selected = batch.select(wanted)
                 selected.validate(full=True)
                 for start in range(0, selected.num_rows, options.block_rows):
@@ -162,7 +165,8 @@ def _decoder(options: ReaderOptions) -> ArrowDecoder | StatementDecoder:
     return decoder
 
 
-def _select_columns(schema: pa.Schema, options: ReaderOptions) -> list[str]:
+def select_columns(schema: pa.Schema, options: ReaderOptions) -> list[str]:
+    """Return the names of the columns of a table that are read."""
     if options.definition is not None:
         return fields_read(options.definition, options.attributes, schema.names)
     names = {options.columns.get(name, name) for name in RECORD_COLUMNS} | {*options.attributes, *options.types}
@@ -172,7 +176,7 @@ def _select_columns(schema: pa.Schema, options: ReaderOptions) -> list[str]:
 def _labels(options: ReaderOptions) -> list[str]:
     if options.definition is not None:
         return []
-    return [options.columns.get(name, name) for name in _LABELS]
+    return [options.columns.get(name, name) for name in LABELS]
 
 
 def _refuse(source: ByteSource, reason: str, cause: Exception | None = None) -> NoReturn:

@@ -128,6 +128,8 @@ class FilesReader:
         paths: Sequence[str],
         open_file: Callable[[str, ReaderOptions], Reader],
         options: ReaderOptions,
+        *,
+        is_sure: Callable[[str, ReaderOptions], bool] = lambda _path, _options: False,
     ) -> None:
         """Look into each file: at its beginning or, if files out of order are to be sorted, at all its times.
 
@@ -135,6 +137,7 @@ class FilesReader:
             paths: in the order that decides between records of one time.
             open_file: opens one, to be read as it lies there.
             options: how to read each.
+            is_sure: returns whether a file is surely in order of time; a no says nothing.
 
         Raises:
             UnreadableStreamError: there are too many files, or one cannot be opened.
@@ -144,6 +147,7 @@ class FilesReader:
             raise UnreadableStreamError(message)
         self._open_file = open_file
         self._options = options
+        self._is_sure = is_sure
         self._looks = [self._look(number, path) for number, path in enumerate(paths)]
         self._open: dict[int, OrderedReader] = {}
         self._closed = _Totals()
@@ -194,7 +198,7 @@ class FilesReader:
                 raise UnreadableStreamError(message)
             reader = self._open_file(look.path, self._options)
             if not look.is_in_order:
-                reader = SortingReader(reader, self._options, times=None)
+                reader = SortingReader(reader, self._options, times=None, kept_bytes=0)
             lateness, most = self._options.lateness, self._options.max_pending
             opened = OrderedReader(look.path, reader, lateness=lateness, max_pending=most)
             self._open[look.number] = opened
@@ -228,11 +232,12 @@ class FilesReader:
                 reader.take_dead_letters()
                 if not len(batch):
                     continue
+                is_first = earliest is None
                 is_in_order = is_in_order and batch.is_ordered_from(newest)
                 newest = newest if batch.last_ts is None else batch.last_ts
                 first = min(batch.ts)
                 earliest = first if earliest is None else min(earliest, first)
-                if not sorts:
+                if not sorts or (is_first and is_in_order and self._is_sure(path, self._options)):
                     break
             return _FirstLook(
                 number,

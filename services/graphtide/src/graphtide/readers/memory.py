@@ -40,9 +40,10 @@ _TABLE = "the table"
 
 
 def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
-    """Read a table of pyarrow, pandas or polars, or anything else that gives an Arrow stream.
+    """Read a table of pyarrow, pandas or polars, a dataset, a lazy frame, or anything else that gives an Arrow stream.
 
-    Records come in order of time, in any order of the rows, except from a reader of record batches, which is a stream.
+    Records come in order of time, in any order of the rows, except from a reader of record batches, which is a stream. What
+    need not fit into memory is read batch by batch: see `graphtide.readers.scans`.
 
     Raises:
         UnreadableStreamError: it is not a table, or a column of it has values that no Arrow type holds.
@@ -50,18 +51,23 @@ def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
     import pyarrow as pa  # noqa: PLC0415 - records by themselves do without
 
     from graphtide.readers.columnar import read_batches  # noqa: PLC0415 - as above
+    from graphtide.readers.scans import open_arrow_stream, open_scan  # noqa: PLC0415 - as above
 
     options = (options or ReaderOptions()).for_stream(None)
     if isinstance(table, pa.RecordBatchReader):
         return read_batches(table, table.schema, options, _TABLE)
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
+    if (scan := open_scan(table, options)) is not None:
+        return scan
     if not isinstance(table, pa.Table) and not hasattr(table, "__arrow_c_stream__"):
         message = f"a {type(table).__name__} is not a table of pyarrow, pandas or polars"
         raise UnreadableStreamError(message)
+    # pyarrow loads pandas to look whether a table is one of it, if it may.
+    is_known = isinstance(table, pa.Table) or type(table).__module__.startswith("pandas")
+    if not is_known and not type(table).__module__.startswith("polars"):
+        return open_arrow_stream(table, options)
     try:
-        # pyarrow loads pandas to look whether a table is one of it, if it may.
-        is_known = isinstance(table, pa.Table) or type(table).__module__.startswith("pandas")
         arrow = pa.table(table) if is_known else pa.RecordBatchReader.from_stream(table).read_all()
     except (pa.ArrowException, TypeError, ValueError) as error:
         message = f"the table cannot be read as Arrow ({str(error).strip().partition(chr(10))[0]})"

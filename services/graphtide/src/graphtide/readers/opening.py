@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -14,6 +16,8 @@ from graphtide_native.record_form import EPOCHS, ISO, TICKS
 
 from graphtide.readers.decoding import DecodingReader
 from graphtide.readers.files import FilesReader, files_of, is_several
+from graphtide.readers.order_scan import is_surely_in_order
+from graphtide.readers.partitions import add_to_text, partition_of
 from graphtide.readers.reader import ReaderOptions, times_alone
 from graphtide.readers.sorting import SortingReader
 from graphtide.readers.source import STANDARD_INPUT, ByteSource, open_source
@@ -46,12 +50,28 @@ def open_stream(
         # A pipe has no size: it is read as it comes.
         if not options.sorts or reader.bytes_total is None:
             return reader
-        return SortingReader(reader, options, times=lambda: _open_file(names[0], times_alone(options)))
-    paths = [path for each in names for path in (files_of(each) if is_several(each) else [each])]
+        times = partial(_open_file, names[0], times_alone(options))
+        return SortingReader(reader, options, times=times, is_sure=partial(_is_surely_in_order, names[0], options))
+    rooted = [(path, each) for each in names for path in (files_of(each) if is_several(each) else [each])]
+    paths = [path for path, _ in rooted]
     if STANDARD_INPUT in paths:
         message = "standard input is read by itself, not with files"
         raise UnreadableStreamError(message)
-    return FilesReader(paths, _open_file, options)
+    partitions = {path: partition_of(path, root) for path, root in rooted}
+
+    def open_one(path: str, own: ReaderOptions) -> Reader:
+        return _open_file(path, replace(own, partition=partitions[path]))
+
+    return FilesReader(paths, open_one, options, is_sure=_is_surely_in_order)
+
+
+def _is_surely_in_order(text: str, options: ReaderOptions) -> bool:
+    """Return whether a file is surely in order of time; a no says nothing."""
+    source = open_source(text)
+    try:
+        return is_surely_in_order(source, options.stated_format or _notify(source, text), options)
+    finally:
+        source.close()
 
 
 def _open_file(text: str, options: ReaderOptions) -> Reader:
@@ -120,7 +140,7 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
     decoder.accept_until(options.latest)
     return DecodingReader(
         decoder,
-        lambda: source.blocks(options.block_size),
+        lambda: add_to_text(source.blocks(options.block_size), kind, options),
         name=source.name,
         source=source,
         typed=options.types,

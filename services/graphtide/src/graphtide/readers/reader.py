@@ -46,6 +46,7 @@ class ReaderOptions:
         lateness: ticks that a record of one of many files may be late in its file.
         max_pending: records of one of many files that wait at once to be put in order.
         sorts: whether a file that is not in order of time is sorted first; a pipe never is.
+        partition: columns that the folders of the file say, with their value for all its records.
         live: whether edges of an iterable without a length are handed on as they come; see `graphtide.readers.pacing`.
     """
 
@@ -63,6 +64,7 @@ class ReaderOptions:
     lateness: int = 0
     max_pending: int = 1 << 20
     sorts: bool = False
+    partition: Mapping[str, int | str | None] = field(default_factory=dict)
     live: bool = False
 
     @property

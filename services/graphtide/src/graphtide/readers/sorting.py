@@ -1,7 +1,8 @@
 """A reader that puts a file in order of time before its first record is handed on, if it is not in order already.
 
-A small file is decoded once, and kept in memory meanwhile. A larger one is read twice: first for its times alone. A file out of
-order is sorted in memory or, past a bound, in parts: each is sorted, written to a temporary folder, and all are merged.
+A look at its times alone shows that most files are in order (`graphtide.readers.order_scan`). Else a small file is decoded
+once, and kept in memory meanwhile; a larger one is decoded twice, first without its attributes. A file out of order is sorted
+in memory or, past a bound, in parts: each is sorted, written to a temporary folder, and all are merged.
 Records of one time keep their order, and ids that are made count the records of the file as it lies there.
 Memory: `KEPT_BYTES` of records, or the bound of a part; and a batch of each part while they are merged.
 """
@@ -50,6 +51,7 @@ class SortingReader(DelegatingReader):
         options: ReaderOptions,
         *,
         times: Callable[[], Reader] | None,
+        is_sure: Callable[[], bool] = lambda: False,
         kept_bytes: int = KEPT_BYTES,
         part_bytes: int = PART_BYTES,
     ) -> None:
@@ -58,13 +60,16 @@ class SortingReader(DelegatingReader):
         Args:
             reader: of the file.
             options: those of the reader.
-            times: opens another reader of the file, which decodes times at least; None if it is known to be out of order.
+            times: opens another reader of the file, which decodes times at least; None if it is read once: past `kept_bytes`
+                it is sorted.
+            is_sure: returns whether the file is surely in order of time; a no says nothing.
             kept_bytes: see `KEPT_BYTES`.
             part_bytes: see `PART_BYTES`.
         """
         super().__init__(reader)
         self._options = options
         self._times = times
+        self._is_sure = is_sure
         self._kept_bytes = kept_bytes
         self._part_bytes = part_bytes
         self._is_sorted_here = False
@@ -82,12 +87,15 @@ class SortingReader(DelegatingReader):
 
     def batches(self) -> Iterator[EdgeBatch]:
         """Yield batches in order of time; see `Reader.batches`."""
+        if self._is_sure():
+            yield from self._reader.batches()
+            return
         found = _Found(self._reader.batches())
-        yield from self._sort((), found) if self._times is None else self._look(found, self._times)
+        yield from self._look(found)
         if found.error is not None:
             raise found.error
 
-    def _look(self, found: _Found, times: Callable[[], Reader]) -> Iterator[EdgeBatch]:
+    def _look(self, found: _Found) -> Iterator[EdgeBatch]:
         """Yield batches as they lie there, once all are known to be in order; else sort them."""
         kept, bytes_held = list[EdgeBatch](), 0
         newest: int = MIN_EVENT_TIME
@@ -98,7 +106,8 @@ class SortingReader(DelegatingReader):
             kept.append(batch)
             bytes_held += batch.held_bytes
             is_large = bytes_held > self._kept_bytes
-            if not batch.is_ordered_from(newest) or (is_large and not is_in_order(times())):
+            self._is_sorted_here = not batch.is_ordered_from(newest)
+            if self._is_sorted_here or (is_large and not self._is_known_to_be_in_order()):
                 yield from self._sort(kept, found)
                 return
             newest = newest if batch.last_ts is None else batch.last_ts
@@ -108,8 +117,11 @@ class SortingReader(DelegatingReader):
         kept.clear()
         yield from found
 
-    def _sort(self, first: Iterable[EdgeBatch], rest: Iterator[EdgeBatch]) -> Iterator[EdgeBatch]:
-        self._is_sorted_here = True
+    def _is_known_to_be_in_order(self) -> bool:
+        return self._times is not None and is_in_order(self._times())
+
+    def _sort(self, first: Sequence[EdgeBatch], rest: Iterator[EdgeBatch]) -> Iterator[EdgeBatch]:
+        newest: int = max((each.last_ts for each in first if each.last_ts is not None), default=MIN_EVENT_TIME)
         part = _Part(first)
         with tempfile.TemporaryDirectory(prefix="graphtide-") as folder:
             parts = _SortedParts(Path(folder), self._options)
@@ -117,6 +129,8 @@ class SortingReader(DelegatingReader):
                 if not len(batch):
                     yield batch
                     continue
+                self._is_sorted_here = self._is_sorted_here or not batch.is_ordered_from(newest)
+                newest = newest if batch.last_ts is None else batch.last_ts
                 part.add(batch)
                 if part.bytes_held > self._part_bytes:
                     parts.write(part.sorted(self._letters))

@@ -9,6 +9,7 @@ from graphtide_native.decoders import statement_decoder
 from graphtide_wire.stream_definition import encode_definition
 
 from graphtide.readers.decoding import DecodingReader
+from graphtide.readers.partitions import add_to_text
 
 if TYPE_CHECKING:
     from graphtide_core.formats import StreamFormat
@@ -43,7 +44,7 @@ def read_text_by_statement(
     """Read a text that a statement defines."""
     return DecodingReader(
         decoder_by_statement(definition, kind.value, options),
-        lambda: source.blocks(options.block_size),
+        lambda: add_to_text(source.blocks(options.block_size), kind, options),
         name=source.name,
         source=source,
         columns=columns_of(definition),

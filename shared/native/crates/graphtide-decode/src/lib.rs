@@ -5,6 +5,7 @@
 //! [`DecodeError`]. Only projected attributes are decoded. A record without an id has its 0-based ordinal for one, and bad
 //! records count in it.
 
+pub mod added_fields;
 pub mod arrow;
 pub mod arrow_writer;
 pub mod column;
@@ -14,6 +15,7 @@ pub mod decoder;
 pub mod dialect;
 pub mod error;
 pub mod json_lines;
+pub mod order_scan;
 pub mod raw_batch;
 pub mod render;
 pub mod times;
@@ -40,6 +42,7 @@ mod writer;
 mod xml_rows;
 mod zeek;
 
+pub use added_fields::AddedFields;
 pub use arrow::ArrowDecoder;
 pub use column::Column;
 pub use columns::ColumnNames;

@@ -1,5 +1,6 @@
 //! `graphtide_native._native`: the Python extension. Each module registers its own classes; nothing else lives here.
 
+mod added_fields;
 mod decode;
 mod errors;
 mod events;
@@ -21,6 +22,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     records::register(m)?;
+    added_fields::register(m)?;
     decode::register(m)?;
     events::register(m)?;
     matcher::register(m)?;

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use arrow_pyarrow::PyArrowType;
+use graphtide_decode::order_scan::{OrderScan, ascends};
 use graphtide_decode::render;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::duplicates::Duplicates;
@@ -182,7 +185,43 @@ impl PyDuplicates {
     }
 }
 
+/// Looks at the times of a text alone.
+#[pyclass(name = "OrderScan", module = "graphtide_native._native")]
+struct PyOrderScan(OrderScan);
+
+#[pymethods]
+impl PyOrderScan {
+    #[staticmethod]
+    fn fields(delimiter: u8, before: usize, quote: Option<u8>, numbers: bool) -> Self {
+        Self(OrderScan::fields(delimiter, before, quote, numbers))
+    }
+
+    #[staticmethod]
+    fn json(name: &str, numbers: bool) -> Self {
+        Self(OrderScan::json(name, numbers))
+    }
+
+    fn feed(&mut self, py: Python<'_>, block: &[u8]) -> bool {
+        py.detach(|| self.0.feed(block))
+    }
+
+    fn finish(&mut self) -> bool {
+        self.0.finish()
+    }
+}
+
+/// The last time of rows whose first column has times that are at least `newest` and ascend; none if that is not sure.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands it over")]
+fn last_of_ascending(py: Python<'_>, rows: PyArrowType<RecordBatch>, newest: i64) -> Option<i64> {
+    let mut last = newest;
+    let is_ascending = py.detach(|| rows.0.columns().first().is_some_and(|column| ascends(column, &mut last)));
+    is_ascending.then_some(last)
+}
+
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(last_of_ascending, m)?)?;
     m.add_class::<PySequencer>()?;
+    m.add_class::<PyOrderScan>()?;
     m.add_class::<PyDuplicates>()
 }
