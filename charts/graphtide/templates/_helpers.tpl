@@ -146,6 +146,10 @@ labels:
 - name: {{ $prefix }}KAFKA__KEY_PASSWORD
   valueFrom: {secretKeyRef: {name: {{ $values.kafka.tls.existingSecret }}, key: {{ $values.kafka.tls.keyPasswordKey }}}}
 {{- end }}
+{{- if and (eq .component.name "sequencer") $values.sequencer.schemaRegistry.existingSecret }}
+- name: {{ $prefix }}SCHEMA_REGISTRY
+  valueFrom: {secretKeyRef: {name: {{ $values.sequencer.schemaRegistry.existingSecret }}, key: {{ $values.sequencer.schemaRegistry.urlKey }}}}
+{{- end }}
 {{- if and .component.redis $values.redis.auth.existingSecret }}
 {{- if and $values.redis.auth.usernameKey (not $values.redis.auth.username) }}
 - name: {{ $prefix }}REDIS_USERNAME
