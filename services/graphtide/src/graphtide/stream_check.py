@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +34,9 @@ MOST_RECORDS: Final = 100_000
 
 SHOWN: Final = 10
 """Edges and events that are shown."""
+
+_OF_SYSLOG: Final = ("priority", "facility", "severity", "timestamp", "hostname", "appname", "procid", "msgid", "message")
+_ATTRIBUTE: Final = re.compile(r"""([^\s<>"'=/]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,8 @@ def check_stream(
     )
     attributes = attributes_of(definition)
     if attributes is None:
-        attributes = _fields_of(open_reader(sample, replace(reading, keep_raw=True)), shown)
+        stated = None if definition.format is None else definition.format.name
+        attributes = _fields_of(open_reader(sample, replace(reading, keep_raw=True)), shown, stated)
     reader = open_reader(sample, replace(reading, attributes=attributes))
     rejections, given, found = Rejections(), 0, list[ShownRecord]()
     is_whole = True
@@ -124,16 +129,32 @@ def check_stream(
     return CheckedStream(definition, reader.records, is_whole, given, reader.filtered, rejections, reader.place, tuple(found))
 
 
-def _fields_of(reader: Reader, shown: int) -> tuple[str, ...]:
-    """Return the names of the fields that a stream has, or of those that its first records of JSON have, by their paths."""
+def _fields_of(reader: Reader, shown: int, format: str | None) -> tuple[str, ...]:
+    """Return the names of the fields that a stream has, or of those that its first records have, by their paths.
+
+    Records of Avro and Protobuf do not say what their fields are called: those have none.
+    """
     try:
         first = next((batch for batch in reader.batches() if len(batch)), None)
         if reader.columns is not None or first is None:
             return tuple(reader.columns or ())
         records = first.part(0, min(len(first), shown)).to_records()
-        return tuple(dict.fromkeys(str(path) for each in records for path in _paths_in(json.loads(each["raw"]), ())))
+        return tuple(dict.fromkeys(name for each in records for name in _names_in(each["raw"], format)))
     finally:
         reader.close()
+
+
+def _names_in(raw: bytes, format: str | None) -> Iterator[str]:
+    """Yield the names of the fields of a record."""
+    match format:
+        case "syslog":
+            yield from _OF_SYSLOG
+        case "xml":
+            yield from _ATTRIBUTE.findall(raw.decode())
+        case "avro" | "protobuf":
+            return
+        case _:
+            yield from map(str, _paths_in(json.loads(raw), ()))
 
 
 def _paths_in(value: object, steps: tuple[str | int, ...]) -> Iterator[FieldPath]:
