@@ -15,11 +15,12 @@ from graphtide_core.time import TimeUnit
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
+from graphtide_ordering.progress_reports import progress_of
 from graphtide_ordering.raw_decoding import Ahead
 from graphtide_ordering.verdicts import MOST_AWAITED
 from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage, edge, lines
 from graphtide_wire import raw
-from graphtide_wire.raw import RawEdges
+from graphtide_wire.raw import RawEdges, Reset
 from graphtide_wire.topics import MOST_ORDERED_BYTES
 from graphtide_wire.verdicts import VerdictRecord, decode_verdict
 from hypothesis import given
@@ -128,6 +129,16 @@ def test_an_edge_that_no_ordered_record_holds_is_not_ordered() -> None:
     verdict = verdicts(stage)["r"]
     assert counts(verdict) == {"ordered": 1, "rejected": 1}
     assert verdict.examples[0].code == "too-large"
+
+
+def test_an_edge_that_cannot_go_out_of_an_epoch_that_ended_leaves_readable_counts() -> None:
+    stage = SequencingStage()
+    stage.send(lines(edge(1, "a", note="x" * MOST_ORDERED_BYTES)))
+    stage.write(raw.encode_reset(TOPICS.raw(FLOWS), Reset(0)))
+    stage.run(3)
+    progress = progress_of(stage.log, TOPICS, FLOWS)
+    assert progress is not None
+    assert (progress.epoch, progress.counted.ordered, progress.counted.rejected) == (1, 0, 1)
 
 
 def test_records_that_wait_without_end_leave_room_for_those_that_come() -> None:

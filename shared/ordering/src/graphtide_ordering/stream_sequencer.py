@@ -464,8 +464,8 @@ class StreamSequencer:
 
     def take_back(self, too_large: TooLarge, refused: Refused) -> None:
         """Take note that an edge of the output does not go out, and becomes a dead letter; before `positions`."""
-        more = Counted(ordered=-1, rejected=1)
-        self._counted = self._counted.plus(more)
+        # Edges of an epoch that ended meanwhile are not counted any more.
+        self._counted = self._counted.plus(Counted(ordered=-1 if self._counted.ordered else 0, rejected=1))
         self._first = self._first or FirstRejected.of(refused)
         self.verdicts.take_back(too_large.ordinal, refused)
 
