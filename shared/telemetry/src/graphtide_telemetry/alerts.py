@@ -90,7 +90,7 @@ DEAD_LETTERS = Alert(
     "GraphtideDeadLetters",
     "warning",
     10,
-    f'{_EDGES}!~"read|ordered|duplicate"}}[10m])) / {_EDGES}="read"}}[10m])) > %THRESHOLD%',
+    f'{_EDGES}!~"read|ordered|duplicate|replaced|filtered"}}[10m])) / {_EDGES}="read"}}[10m])) > %THRESHOLD%',
     (metrics.SEQUENCED_EDGES,),
     "more than this share of a stream's edges became dead letters in ten minutes",
     "edges of {{ $labels.graphtide_stream }} become dead letters",
