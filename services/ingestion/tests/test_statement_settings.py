@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,8 +12,12 @@ from graphtide_core.formats import CSV
 from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_ordering.progress_reports import progress_of
 from graphtide_ordering.stream_progress import RECENT, FirstRejected
+from graphtide_telemetry import alerts
+from graphtide_telemetry.setup import exposition
 from graphtide_testing.sequencing_stage import FLOWS, IDLE, TOPICS, SequencingStage, edge, lines
+from graphtide_testing.telemetry import count_metrics, metrics_of
 from graphtide_wire import ordered, raw
+from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawEdges
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,6 +137,24 @@ def test_what_becomes_of_records_is_counted_and_the_first_that_was_rejected_is_s
     assert (counted.read, counted.ordered, counted.replaced, counted.filtered) == (5, 2, 1, 1)
     assert (counted.late, counted.rejected, counted.duplicates) == (1, 1, 0)
     assert progress.first == FirstRejected("malformed", "no time", 0, 0, 3)
+
+
+def test_each_outcome_of_an_edge_is_a_dead_letter_or_one_that_the_alert_leaves_out() -> None:
+    count_metrics()
+    stage = SequencingStage()
+    stage.register("p", "1m")
+    stage.state(f"STREAM flows {READS} WHERE label <> 'no' DUPLICATES update", 1)
+    stage.send(lines(edge(1, "a"), edge(2, "b", label="no"), '{"label": "x"}', edge(3, "a"), edge(0, "c")))
+    stage.fall_silent()
+    found = {
+        outcome[1]
+        for name in metrics_of(exposition().decode())
+        if name.startswith("graphtide_sequencer_edges_total") and (outcome := re.search('graphtide_outcome="([^"]*)"', name))
+    }
+    assert {"read", "ordered", "replaced", "filtered", "malformed", "late"} <= found
+    left_out = re.search('!~"([^"]*)"', alerts.DEAD_LETTERS.expression)
+    assert left_out is not None
+    assert found - {*left_out[1].split("|")} <= {each.value for each in ErrorCode}
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["from the start", "later"])
