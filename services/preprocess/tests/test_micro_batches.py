@@ -242,6 +242,16 @@ def test_versions_of_a_statement_read_and_order_as_in_the_built_in_sequencer(see
     worker.close()
 
 
+def test_a_statement_that_cannot_be_read_counts_as_none() -> None:
+    log = log_with([])
+    state(log, VERSIONS[0], 1)
+    write(log, [Message(TOPICS.statements, version_key("flows", version), b"{}") for version in (2, 3)])
+    write(log, [Message(TOPICS.statements, version_key("other", 4), b"{}"), Message(TOPICS.statements, None, None)])
+    statement = statement_of(last_statement(records_of(log, TOPICS.statements), FLOWS))
+    assert statement is not None
+    assert statement.version == 1
+
+
 STREAMS = {
     "in order": (RawStream(1), 0),
     "out of order": (RawStream(2, disorder=9), 4),

@@ -5,14 +5,16 @@ A pattern that cannot be read counts as none: it gets no plan either.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
+from graphtide_core.errors import PoisonRecordError
 from graphtide_ordering.statements import Statement
 from graphtide_wire import control
 from graphtide_wire.json_form import decode as decode_json
-from graphtide_wire.stream_statement import StatementRecord, stream_of_key
+from graphtide_wire.stream_statement import StatementRecord, decode_statement, stream_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,13 +65,16 @@ def statement_of(record: bytes | None) -> Statement | None:
 def last_statement(records: Iterable[Record], stream: StreamName) -> bytes | None:
     """Return the record of the last version of a stream's statement among these; None if there is none.
 
-    Records of versions stay when the topic is compacted, so the same offsets have the same last version at any time.
+    Records of versions stay when the topic is compacted, so the same offsets have the same last version at any time. One that
+    cannot be read counts as none, as in ingestion.
     """
     found: tuple[int, bytes | None] = (0, None)
     for record in records:
         name, version = stream_of_key(record.key)
-        if name == stream and version is not None and version > found[0]:
-            found = (version, record.value) if record.value is not None else found
+        if name != stream or version is None or version <= found[0] or record.value is None:
+            continue
+        with suppress(PoisonRecordError):
+            found = decode_statement(record.key, record.value).version, record.value
     return found[1]
 
 
