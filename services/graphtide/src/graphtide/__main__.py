@@ -7,7 +7,11 @@ from graphtide.cli import signals
 
 signals.end_at_once()
 
+import gc
 import sys
+
+_OBJECTS_BETWEEN_COLLECTIONS = (100_000, 50, 100)
+"""New objects before the garbage collector looks for circles: a tenth of loading was looking at modules again and again."""
 
 
 def main() -> None:
@@ -18,6 +22,7 @@ def main() -> None:
 
         sys.stdout.write(f"graphtide {__version__}\n")
         sys.exit()
+    gc.set_threshold(*_OBJECTS_BETWEEN_COLLECTIONS)
     # A signal that comes during imports ends the program, and shows nothing of them.
     from graphtide_core.errors import GraphtideError  # noqa: PLC0415 - as above
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol, Self
 from graphtide_core.result_edges import ResultEdges
 from graphtide_core.time import EventTime
 from graphtide_core.time_text import instant_of
-from graphtide_native.results_at import ResultsAt
 from graphtide_query.families import family_of
 
 from graphtide.matches import MatchList, to_pandas
@@ -194,6 +193,8 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
         Raises:
             ValueError: it is not a time of the stream, or a pattern has no results that are valid for a time.
         """
+        from graphtide_native.results_at import ResultsAt  # noqa: PLC0415 - other uses do without
+
         session = self._session
         for pattern in session.patterns:
             if not family_of(pattern).layout(pattern).outputs:
