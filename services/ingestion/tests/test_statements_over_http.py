@@ -239,3 +239,15 @@ def test_a_record_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (answer.status_code, answer.json()["code"]) == (400, "unreadable-body")
     assert answer.json()["detail"] == "line 1: a record is longer than 100 bytes"
     assert {"jsonl", "csv", "regex", "syslog"} == statement_reading.LINES
+
+
+def test_messages_of_syslog_are_taken_line_by_line() -> None:
+    text = "STREAM flows FORMAT syslog EDGE (hostname)-[:logs]->(appname) AT timestamp FORMAT 'syslog' BEFORE '2025-01-01'"
+    body = b"<34>Oct 11 22:14:15 mail su: no\nnoise\n<34>1 2024-10-11T22:14:16Z mail cron - - -\n"
+    (answer,), stage = over_http(text, body)
+    assert (answer.status_code, answer.json()["accepted"], answer.json()["rejected"]) == (202, 2, 1)
+    assert [(each["src"], each["dst"], each["ts"]) for each in stage.ordered()] == [
+        ("mail", "su", 1_728_684_855_000),
+        ("mail", "cron", 1_728_684_856_000),
+    ]
+    assert whole(stage) == whole(in_raw_topic(text, body))
