@@ -158,10 +158,10 @@ def test_bodies_of_requests_are_sequenced_as_the_oracle_reads(sample: Sample) ->
     assert sum(each.json().get("filtered", 0) for each in answers) == sample.filtered
     found = stage.fall_silent().ordered()
     assert [each.reason for each in stage.letters()] == []
-    assert sequenced(found) == sorted(sample.rows, key=lambda row: row["ts"])
+    assert read_sequenced(found) == sorted(sample.rows, key=lambda row: row["ts"])
 
 
-def sequenced(found: list[Row]) -> list[Row]:
+def read_sequenced(found: list[Row]) -> list[Row]:
     """Return rows that left the sequencer; events have no source, and are marked."""
     for each in found:
         is_event = each["attributes"].pop(EVENT, False)
@@ -176,7 +176,7 @@ def test_a_raw_topic_is_sequenced_as_the_oracle_reads(sample: Sample) -> None:
         stage.write(raw.encode(TOPICS.raw(FLOWS), record))
     found = stage.fall_silent().ordered()
     assert [each.reason for each in stage.letters()] == []
-    assert sequenced(found) == sorted(sample.rows, key=lambda row: row["ts"])
+    assert read_sequenced(found) == sorted(sample.rows, key=lambda row: row["ts"])
 
 
 def test_tasks_on_spark_read_all_samples_as_the_oracle(spark: SparkSession, subtests: pytest.Subtests) -> None:
