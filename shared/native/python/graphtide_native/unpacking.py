@@ -234,9 +234,12 @@ def _unpack_one(member: _Member, data: bytes, most: int) -> bytes:
 def _unpack_zstandard(data: bytes, most: int) -> bytes:
     import pyarrow as pa  # noqa: PLC0415 - as below
 
+    # In steps, because what is asked for is allocated.
+    found = bytearray()
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        found: bytes = stream.read(most)
-    return found
+        while len(found) < most and (block := stream.read(min(_FIRST, most - len(found)))):
+            found += block
+    return bytes(found)
 
 
 _BLOCKS: Final[dict[str, Callable[[], _Member]]] = {
