@@ -3,6 +3,8 @@
 
 use memchr::{memchr, memchr3};
 
+use crate::splitter::MAX_RECORD;
+
 /// Adds fields to the records of a text that comes in blocks.
 pub struct AddedFields {
     form: Form,
@@ -183,7 +185,8 @@ impl Csv {
     }
 
     fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        if self.row.is_none() {
+        // A header past this is refused by who reads it.
+        if self.row.is_none() && self.header.len() < MAX_RECORD {
             self.header.extend_from_slice(bytes);
         }
         out.extend_from_slice(bytes);

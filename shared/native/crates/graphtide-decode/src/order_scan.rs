@@ -44,6 +44,9 @@ enum Newest {
 const LONGEST: usize = 40;
 const MOST_DIGITS: usize = 18;
 
+/// The longest line that blocks may cut, in bytes.
+const MOST_CARRIED: usize = 1 << 22;
+
 impl OrderScan {
     /// Prepares for text with fields, without its header line; `numbers` says whether a number is a time.
     pub fn fields(delimiter: u8, before: usize, quote: Option<u8>, numbers: bool) -> Self {
@@ -62,8 +65,12 @@ impl OrderScan {
     /// Looks at a block; returns whether all is surely in order so far.
     pub fn feed(&mut self, block: &[u8]) -> bool {
         let Some(end) = memrchr(b'\n', block) else {
-            self.carried.extend_from_slice(block);
-            return true;
+            // A line without an end is not kept.
+            let is_short = self.carried.len() + block.len() <= MOST_CARRIED;
+            if is_short {
+                self.carried.extend_from_slice(block);
+            }
+            return is_short;
         };
         if !self.is_plain(block) {
             return false;
@@ -319,6 +326,15 @@ mod tests {
             assert_eq!(scan(|| OrderScan::fields(b',', 0, Some(b'"'), true), text), expected, "{text:?}");
         }
         assert!(!scan(|| OrderScan::fields(b',', 0, Some(b'"'), false), "2026\n20270101\n"));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_kept() {
+        let mut scan = OrderScan::fields(b',', 0, None, true);
+        let block = vec![b'1'; MOST_CARRIED / 2];
+        assert!(scan.feed(&block) && scan.feed(&block));
+        assert!(!scan.feed(&block));
+        assert_eq!(scan.carried.len(), MOST_CARRIED);
     }
 
     #[test]
