@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+import pytest
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
@@ -184,6 +185,18 @@ def test_a_result_that_comes_back_is_another_edge_and_one_that_lasts_longer_is_n
     world = world_of(NEAR, [edge(0, 1, "u", "v"), edge(1, 5, "u", "v"), edge(2, 40, "u", "v"), edge(3, 40, "x", "x", "b")])
     ((first,), (second,)) = ([each["id"] for each in edges] for _, edges in read_view(world))
     assert (first[:32], first[32:], second[32:]) == (second[:32], "-1", "-40")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_result_that_comes_and_goes_in_one_record_is_deleted(is_first: bool) -> None:
+    world = HostWorld(StreamName("s"), service=SERVICE)
+    world.plan(ask(NEAR), "s-path", service=SERVICE, start=0)
+    if not is_first:
+        world.send([edge(0, 90, "u", "v")])
+        world.begin_epoch()
+    world.send([one := edge(1, 5, "u", "v"), deletion(one, 5), edge(2, 6, "v", "w")])
+    world.settle()
+    assert edges_of(world)[-3:] == [("insert", 5, "near", "u", "v"), ("delete", 5, 5), ("insert", 6, "near", "v", "w")]
 
 
 def test_times_of_a_view_begin_anew_with_those_of_its_stream_and_where_another_stream_is_behind() -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -138,8 +139,8 @@ class ViewStream:
             return []
         goes_on = self.source_epoch == header.epoch and matches[0].detected_at >= self.newest
         if not goes_on:
-            # No earlier edge is in the epoch that begins with the first result.
-            matches = [match for match in matches if match.kind is MatchKind.MATCH]
+            # The epoch begins with the first result. What is withdrawn before it is of an earlier epoch, as its edge is.
+            matches = list(dropwhile(lambda match: match.kind is not MatchKind.MATCH, matches))
             if not matches:
                 return []
             goes_on = not self._begin(header.epoch)
