@@ -11,6 +11,7 @@ pytest.register_assert_rewrite("graphtide_testing.contracts")
 pytest_plugins = [
     "graphtide_testing.bytecode",
     "graphtide_testing.garbage",
+    "graphtide_testing.log_settings",
     "graphtide_testing.orphans",
     "graphtide_testing.recoveries",
     "graphtide_testing.scheduling",

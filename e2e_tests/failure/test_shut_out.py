@@ -50,10 +50,10 @@ def test_a_sequencer_whose_successor_is_gone_takes_over_again(whole: Whole) -> N
     successor = whole.deployment.service("ingestion", emitted, instance="-successor")
     successor.start(lambda: is_ready(port))
     whole.send("s", edges(50))
-    whole.wait_until(lambda: "has failed" in whole.edges.get("/readyz").text, "the first says that it was shut out")
+    whole.wait_until(lambda: "stands still since" in whole.edges.get("/readyz").text, "the first says that it was shut out")
     assert whole.edges.get("/livez").status_code == 200
     successor.kill()
-    whole.wait_until(lambda: "has failed" not in whole.edges.get("/readyz").text, "the first takes over", 2 * PATIENCE)
+    whole.wait_until(lambda: "stands still since" not in whole.edges.get("/readyz").text, "the first takes over", 2 * PATIENCE)
     whole.send("s", edges(100))
     whole.settle("s")
     assert len(whole.matches()) == 3

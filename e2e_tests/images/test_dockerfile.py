@@ -118,7 +118,7 @@ def test_tools_and_sources_stay_behind() -> None:
 
 def test_the_builder_gets_sources_alone() -> None:
     suffixes = {Path(each).suffix for each in Context(ROOT).files()}
-    assert suffixes <= {"", ".gts", ".lark", ".md", ".py", ".pyi", ".rs", ".toml", ".txt", ".typed", ".xml"}
+    assert suffixes <= {"", ".gtp", ".gts", ".lark", ".md", ".py", ".pyi", ".rs", ".toml", ".txt", ".typed", ".xml"}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     kept = set(Context(ROOT).files())
     assert not [each for each in kept if "/tests/" in each and not each.startswith("shared/native/crates/")]

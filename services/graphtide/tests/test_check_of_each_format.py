@@ -19,10 +19,14 @@ SCHEMA = json.dumps({"type": "record", "name": "r", "fields": [{"name": "t", "ty
 @pytest.mark.parametrize(
     ("stated", "data", "shown"),
     [
-        ("jsonl", b'{"t": 1, "k": "a", "in": {"x": 2}}\n', {"t = 1", "k = a", "in.x = 2"}),
-        ("xml (ROW 'row')", b"""<rows><row t="1" k='a' x = "x=2" /></rows>""", {"t = 1", "k = a", "x = x=2"}),
-        ("syslog", b"<34>Jan 31 2024 12:00:00 m su[7]: no\n", {"appname = su", "severity = 2", "procid = 7", "hostname = m"}),
-        ("regex '(?P<t>[0-9]+) (?P<k>.*)'", b"1 a\n", {"t = 1", "k = a"}),
+        ("jsonl", b'{"t": 1, "k": "a", "in": {"x": 2}}\n', {"t = 1", 'k = "a"', "in.x = 2"}),
+        ("xml (ROW 'row')", b"""<rows><row t="1" k='a' x = "x=2" /></rows>""", {"t = 1", 'k = "a"', 'x = "x=2"'}),
+        (
+            "syslog",
+            b"<34>Jan 31 2024 12:00:00 m su[7]: no\n",
+            {'appname = "su"', "severity = 2", "procid = 7", 'hostname = "m"'},
+        ),
+        ("regex '(?P<t>[0-9]+) (?P<k>.*)'", b"1 a\n", {"t = 1", 'k = "a"'}),
         ("avro", avro.write_file(SCHEMA, [{"t": 1, "k": "a"}]), set()),
     ],
 )

@@ -32,6 +32,7 @@ CLOSED: Final[Mapping[str, set[frozenset[str]]]] = {
                 "output::occurrence",
                 "output::returned",
                 "output::rows",
+                "output::valid",
             }
         ),
     },

@@ -216,8 +216,8 @@ def test_columns_that_no_value_has_are_refused() -> None:
 
 
 def test_a_format_without_a_decoder_and_a_broken_definition_are_refused() -> None:
-    with pytest.raises(UnreadableStreamError, match='there is no decoder of the format "avro"'):
-        decoder_of("STREAM s EDGE (a)-->(b)", [], "avro")
+    with pytest.raises(UnreadableStreamError, match='there is no decoder of the format "orc"'):
+        decoder_of("STREAM s EDGE (a)-->(b)", [], "orc")
     with pytest.raises(UnreadableStreamError, match="the definition of the stream cannot be used"):
         StatementDecoder(Symbols(), [], b"{}", format="jsonl", zones={})
 

@@ -101,7 +101,7 @@ def _delimiter_of_rows(options: ReaderOptions) -> bytes | None:
         is_plain = written.has_header and not written.header and written.comment is None and written.decimal == "."
         delimiter = written.delimiter
     else:
-        stated = options.definition.format or RecordFormat("csv")
+        stated = options.definition.format or RecordFormat(CSV.value)
         is_plain = stated.header is not False and stated.columns is None and stated.comment is None
         is_plain = is_plain and stated.quote in {None, '"'} and stated.decimal in {None, "."}
         is_plain = is_plain and stated.encoding in {None, "utf-8"}

@@ -64,7 +64,7 @@ def _added_fields(kind: StreamFormat, options: ReaderOptions) -> AddedFields | N
     if kind is not CSV or not values:
         return None
     written = options.record_options
-    stated = (options.definition.format if options.definition is not None else None) or RecordFormat("csv")
+    stated = (options.definition.format if options.definition is not None else None) or RecordFormat(CSV.value)
     if options.definition is None:
         header, delimiter = written.has_header and not written.header, written.delimiter
         quote, comment = '"', written.comment or ""

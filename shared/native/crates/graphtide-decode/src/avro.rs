@@ -25,13 +25,11 @@ use crate::statement::reading::Statement;
 use crate::statement::tree::PathTree;
 use crate::surroundings::{SchemaOf, Surroundings, Ungiven};
 use crate::writer::Writer;
-use container::Container;
+use container::{Container, not_avro};
 use plan::Plans;
 use schema::Schema;
 use values::Flaw;
 use walk::Walk;
-
-const FORMAT: &str = "an Avro file";
 
 /// What begins a message in Confluent's form, and how many bytes it has with the number behind it.
 const MESSAGE: u8 = 0;
@@ -259,8 +257,4 @@ impl Records for AvroRecords {
     fn writer_mut(&mut self) -> &mut Writer {
         &mut self.writer
     }
-}
-
-fn not_avro(reason: String) -> DecodeError {
-    DecodeError::NotThisFormat { format: FORMAT, reason }
 }

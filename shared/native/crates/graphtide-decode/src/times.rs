@@ -12,7 +12,7 @@ mod rfc2822;
 mod syslog;
 mod zone;
 
-pub(crate) use calendar::Day;
+pub(crate) use calendar::{Day, Flaw};
 pub(crate) use rfc2822::read as rfc2822;
 pub(crate) use syslog::read as syslog;
 pub use zone::Zone;
@@ -44,19 +44,6 @@ enum Form {
     Iso,
     /// A date and time as a format of `strptime` has it.
     Pattern(Pattern),
-}
-
-/// Why a text is no time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
-    /// It is not written so.
-    Form,
-    /// It is past 64 bits.
-    Range,
-    /// Its zone is not known so far away.
-    Zone,
-    /// It has no year.
-    Year,
 }
 
 /// Longest number, in digits and zeros that its exponent adds: more is past 64 bits in any unit.

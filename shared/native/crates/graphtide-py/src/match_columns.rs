@@ -25,7 +25,8 @@ use graphtide_graph::key::with_text_of_made;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::matches::PyMatchBatch;
+/// What patterns are called, and what they are made of.
+type Names = [Arc<PatternNames>];
 
 /// How a pattern is encoded: the number of its name, its version; of each output the number of its label, if it has one, and the
 /// column of each of its parts; the columns of what it returns.
@@ -138,7 +139,7 @@ impl TableLayout {
     }
 
     /// What kinds of values each field has.
-    fn kinds(&self, batch: &MatchBatch, names: &[Arc<PatternNames>]) -> Result<Vec<u32>, ArrowError> {
+    fn kinds(&self, batch: &MatchBatch, names: &Names) -> Result<Vec<u32>, ArrowError> {
         let mut found = vec![0; self.fields.len()];
         if self.fields.is_empty() {
             return Ok(found);
@@ -169,7 +170,7 @@ impl TableLayout {
     fn rows(
         &self,
         batch: &MatchBatch,
-        names: &[Arc<PatternNames>],
+        names: &Names,
         from: usize,
         types: &[Option<String>],
     ) -> Result<RecordBatch, ArrowError> {
@@ -642,19 +643,20 @@ fn field_column(name: &str) -> Result<Box<dyn FieldColumn>, ArrowError> {
     })
 }
 
-pub(crate) fn kinds_of(py: Python<'_>, batch: &PyMatchBatch, layout: &TableLayout) -> PyResult<Vec<u32>> {
-    py.detach(|| layout.kinds(&batch.inner, &batch.names)).map_err(|error| PyValueError::new_err(error.to_string()))
+pub(crate) fn kinds_of(py: Python<'_>, batch: &MatchBatch, names: &Names, layout: &TableLayout) -> PyResult<Vec<u32>> {
+    py.detach(|| layout.kinds(batch, names)).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 pub(crate) fn rows_of<'py>(
     py: Python<'py>,
-    batch: &PyMatchBatch,
+    batch: &MatchBatch,
+    names: &Names,
     layout: &TableLayout,
     types: &[Option<String>],
     from: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let from = from.min(batch.inner.len());
-    let rows = py.detach(|| layout.rows(&batch.inner, &batch.names, from, types));
+    let from = from.min(batch.len());
+    let rows = py.detach(|| layout.rows(batch, names, from, types));
     rows.map_err(|error| PyValueError::new_err(error.to_string()))?.into_pyarrow(py)
 }
 

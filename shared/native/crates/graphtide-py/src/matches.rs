@@ -72,7 +72,7 @@ impl PyMatchBatch {
     }
 
     fn field_kinds(&self, py: Python<'_>, layout: &TableLayout) -> PyResult<Vec<u32>> {
-        kinds_of(py, self, layout)
+        kinds_of(py, &self.inner, &self.names, layout)
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "Python hands it over")]
@@ -83,7 +83,7 @@ impl PyMatchBatch {
         types: Vec<Option<String>>,
         from: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        rows_of(py, self, layout, &types, from)
+        rows_of(py, &self.inner, &self.names, layout, &types, from)
     }
 
     fn records<'py>(&self, py: Python<'py>) -> Vec<Sent<'py>> {

@@ -1,10 +1,11 @@
 //! The blocks of an Avro file: a header with its schema, then blocks of records, each with a mark behind it.
 
 use super::values::{long, prefixed};
-use super::{not_avro, schema, snappy};
+use super::{schema, snappy};
 use crate::error::DecodeError;
 use crate::surroundings::{Surroundings, Ungiven};
 
+const FORMAT: &str = "an Avro file";
 const MAGIC: &[u8] = b"Obj\x01";
 const MARK: usize = 16;
 /// Bytes of a header, of which the schema is a part.
@@ -158,4 +159,8 @@ fn unpack(codec: &str, packed: &[u8], surroundings: &Surroundings) -> Result<Res
         },
         (other, _) => Ok(Err(format!("its codec {:?} is not known", crate::error::shorten(other)))),
     }
+}
+
+pub(super) fn not_avro(reason: String) -> DecodeError {
+    DecodeError::NotThisFormat { format: FORMAT, reason }
 }

@@ -11,6 +11,19 @@ pub(crate) struct Moment {
     pub(super) offset: Option<i32>,
 }
 
+/// Why a text is no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// It is not written so.
+    Form,
+    /// It is past 64 bits.
+    Range,
+    /// Its zone is not known so far away.
+    Zone,
+    /// It has no year.
+    Year,
+}
+
 /// A day of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Day {

@@ -1,9 +1,9 @@
 //! Times of syslog: `Oct 11 22:14:15`, with a year behind the day or without one and with decimals or not; or ISO 8601, which
 //! begins with a digit.
 
-use super::calendar::{Day, Moment, digits, fraction, seconds};
+use super::calendar::{Day, Flaw, Moment, digits, fraction, seconds};
+use super::iso;
 use super::pattern::short_month;
-use super::{Flaw, iso};
 
 /// Reads a text; one without a year is of the last in which its day comes before the given one.
 pub(crate) fn read(text: &str, before: Option<Day>) -> Result<Moment, Flaw> {
