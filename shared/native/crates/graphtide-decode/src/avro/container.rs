@@ -8,7 +8,7 @@ use crate::surroundings::{Surroundings, Ungiven};
 const FORMAT: &str = "an Avro file";
 const MAGIC: &[u8] = b"Obj\x01";
 const MARK: usize = 16;
-/// Bytes of a header, of which the schema is a part.
+/// Bytes of a header; the schema is a part of it.
 const LONGEST_HEADER: usize = 2 * schema::LONGEST;
 /// Bytes of a block as it is written, and as it is unpacked.
 const LONGEST_BLOCK: usize = 64 << 20;

@@ -41,7 +41,7 @@ pub(crate) enum Kind {
         decimals: u8,
         is_utc: bool,
     },
-    /// The digits of a number, of which so many are behind the point; of so many bytes, or of as many as it says.
+    /// The digits of a number; so many of them are behind the point. It has so many bytes, or says how many itself.
     Decimal {
         places: u8,
         size: Option<usize>,
@@ -222,7 +222,7 @@ fn fixed(stated: &Map<String, Form>, size: &Form) -> Result<Kind, String> {
     })
 }
 
-/// What a primitive type is with what is said of it; what does not fit it says nothing, as Avro has it.
+/// Returns the logical type of a primitive one. A logical type that does not fit is ignored, as the specification asks.
 fn logical(kind: Kind, stated: &Map<String, Form>) -> Kind {
     let timestamp = |decimals, is_utc| Kind::Timestamp { decimals, is_utc };
     match (&kind, stated.get("logicalType").and_then(Form::as_str)) {
