@@ -159,13 +159,17 @@ impl PyEdgeBatch {
         if heads.iter().any(|(batch, ..)| !widest.attributes.starts_with(&batch.attributes)) {
             widest.attributes = all_of(&heads);
         }
-        let of = |name: String| widest.symbols.lock().intern(&name);
-        let at_hand = |(batch, start, before, name): PyHead<'_>| (batch.as_in(&widest.attributes), start, before, of(name));
+        let at_hand = |(batch, start, before, name): PyHead<'_>| (batch.as_in(&widest.attributes), start, before, name);
         let streams: Vec<_> = heads.into_iter().map(at_hand).collect();
+        let (symbols, width) = (widest.symbols.clone(), widest.attributes.len());
+        // Without the GIL: who has the symbols may wait for it.
         let (merged, places) = py.detach(|| {
-            let heads: Vec<_> =
-                streams.iter().map(|&(ref batch, start, before, stream)| Head { batch, start, before, stream }).collect();
-            merge(&heads, widest.attributes.len())
+            let of = |name: &str| symbols.lock().intern(name);
+            let heads: Vec<_> = streams
+                .iter()
+                .map(|&(ref batch, start, before, ref name)| Head { batch, start, before, stream: of(name) })
+                .collect();
+            merge(&heads, width)
         });
         Ok((widest.with(merged), places))
     }
