@@ -87,6 +87,9 @@ impl SymbolTable {
 }
 
 /// A table that a decoder and a matcher share; locked once a batch.
+///
+/// Invariant: who holds the lock waits for nothing else. Threads wait for it with Python's own lock in hand, so no object of
+/// Python is made under it: making one may collect garbage, which lets other threads have Python's lock.
 #[derive(Clone, Debug, Default)]
 pub struct SharedSymbols(Arc<Mutex<SymbolTable>>);
 

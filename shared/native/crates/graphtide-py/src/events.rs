@@ -120,11 +120,13 @@ impl PyOccurrences {
     }
 
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<OccurrenceRow<'py>>> {
-        let symbols = self.symbols.lock();
         let row = |place| {
             let found = self.inner.get(place);
-            let types = found.types.iter().map(|&kind| symbols.name(kind).to_owned());
-            let mut ids = types.zip(found.ids().map(|id| id.to_string()));
+            let types: Vec<_> = {
+                let symbols = self.symbols.lock();
+                found.types.iter().map(|&kind| symbols.name(kind).to_owned()).collect()
+            };
+            let mut ids = types.into_iter().zip(found.ids().map(|id| id.to_string()));
             let slots = found.lengths.iter().map(|&length| ids.by_ref().take(length as usize).collect()).collect();
             let fields = fields::to_python(py, found.fields)?;
             Ok((found.pattern, found.branch, found.kind.name(), found.detected_at, found.count, slots, fields))

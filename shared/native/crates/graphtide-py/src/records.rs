@@ -162,7 +162,6 @@ impl PyEdgeBatch {
         let at_hand = |(batch, start, before, name): PyHead<'_>| (batch.as_in(&widest.attributes), start, before, name);
         let streams: Vec<_> = heads.into_iter().map(at_hand).collect();
         let (symbols, width) = (widest.symbols.clone(), widest.attributes.len());
-        // Without the GIL: who has the symbols may wait for it.
         let (merged, places) = py.detach(|| {
             let of = |name: &str| symbols.lock().intern(name);
             let heads: Vec<_> = streams
@@ -270,6 +269,11 @@ impl PyEdgeBatch {
 }
 
 impl PyEdgeBatch {
+    fn names<const N: usize>(&self, wanted: [Symbol; N]) -> [String; N] {
+        let symbols = self.symbols.lock();
+        wanted.map(|symbol| symbols.name(symbol).to_owned())
+    }
+
     fn record<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
         let row = self.inner.row(index);
         let record = PyDict::new(py);
@@ -286,12 +290,13 @@ impl PyEdgeBatch {
         }
         record.set_item("id", row.id.to_string())?;
         record.set_item("made", row.id.is_made())?;
-        let symbols = self.symbols.lock();
-        for (name, symbol) in [("label", row.label), ("src_label", row.source_label), ("dst_label", row.target_label)] {
-            record.set_item(name, symbols.name(symbol))?;
+        let labels = self.names([row.label, row.source_label, row.target_label]);
+        for (name, label) in ["label", "src_label", "dst_label"].into_iter().zip(labels) {
+            record.set_item(name, label)?;
         }
         if row.stream != Symbol::ABSENT {
-            record.set_item("stream", symbols.name(row.stream))?;
+            let [stream] = self.names([row.stream]);
+            record.set_item("stream", stream)?;
         }
         let attributes = PyDict::new(py);
         for (name, value) in self.attributes.iter().zip(self.inner.attributes(index)) {

@@ -1,7 +1,7 @@
 //! Statistics of a stream as Python sees them: counts as tuples, with names for labels.
 
 use graphtide_graph::statistics::{DegreeMoments, Direction, PathCount, Settings, Snapshot, Statistics, Window};
-use graphtide_graph::symbol::{SharedSymbols, SymbolTable};
+use graphtide_graph::symbol::SharedSymbols;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -65,21 +65,23 @@ impl PyStatistics {
                 return Err(PyValueError::new_err(format!("{given} classes for {wanted} records")));
             }
         }
-        let symbols = self.symbols.lock();
-        Ok(closed.iter().map(|snapshot| row(py, snapshot, &symbols)).collect())
+        Ok(closed.iter().map(|snapshot| row(py, snapshot, &self.symbols)).collect())
     }
 
     fn snapshot<'py>(&self, py: Python<'py>) -> SnapshotRow<'py> {
-        row(py, &self.inner.snapshot(), &self.symbols.lock())
+        row(py, &self.inner.snapshot(), &self.symbols)
     }
 }
 
-fn row<'py>(py: Python<'py>, snapshot: &Snapshot, symbols: &SymbolTable) -> SnapshotRow<'py> {
-    let name = |symbol| symbols.name(symbol).to_owned();
-    let kinds = snapshot.types.iter();
-    let types = kinds
-        .map(|(kind, count)| (name(kind.source_label), name(kind.label), name(kind.target_label), kind.class, *count))
-        .collect();
+fn row<'py>(py: Python<'py>, snapshot: &Snapshot, symbols: &SharedSymbols) -> SnapshotRow<'py> {
+    let types = {
+        let symbols = symbols.lock();
+        let name = |symbol| symbols.name(symbol).to_owned();
+        let kinds = snapshot.types.iter();
+        kinds
+            .map(|(kind, count)| (name(kind.source_label), name(kind.label), name(kind.target_label), kind.class, *count))
+            .collect()
+    };
     let paths = snapshot.paths.as_ref().map(|paths| packed(py, paths));
     let (out_degrees, in_degrees) = (moments(snapshot.out_degrees), moments(snapshot.in_degrees));
     (snapshot.seen, snapshot.bounds, snapshot.vertices, out_degrees, in_degrees, types, paths)
