@@ -38,6 +38,7 @@ mod suggest;
 pub mod surroundings;
 mod syslog;
 mod unusable_values;
+mod varint;
 mod writer;
 mod xml_rows;
 mod zeek;

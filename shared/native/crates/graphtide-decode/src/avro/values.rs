@@ -11,31 +11,18 @@ use super::schema::{Kind, Place, Schema};
 use crate::error::RowError;
 use crate::statement::bytes::{date_text, decimal_text, hex_text, moment_text, uuid_text};
 use crate::statement::nulls::Nulls;
+pub(crate) use crate::varint::Flaw;
+use crate::varint::{CUT, varint, zigzag};
 
 /// How deep values may stand in each other.
 const DEEPEST: usize = 128;
 
-/// What is wrong with bytes: nothing behind them can be read.
-pub(crate) type Flaw = &'static str;
-
-const CUT: Flaw = "it breaks off";
 const DEEP: Flaw = "its values stand more than 128 deep in each other";
 
-/// Takes an integer from the beginning of bytes.
+/// Takes an integer from the beginning of bytes; numbers near 0, also below it, are short.
 #[inline]
 pub(crate) fn long(bytes: &mut &[u8]) -> Result<i64, Flaw> {
-    let mut number = 0_u64;
-    for (place, byte) in bytes.iter().enumerate().take(10) {
-        number |= u64::from(byte & 0x7f) << (7 * place);
-        if *byte < 0x80 {
-            if place == 9 && *byte > 1 {
-                break;
-            }
-            *bytes = &bytes[place + 1..];
-            return Ok((number >> 1).cast_signed() ^ -((number & 1).cast_signed()));
-        }
-    }
-    Err(if bytes.len() < 10 { CUT } else { "an integer is longer than 64 bits" })
+    varint(bytes).map(zigzag)
 }
 
 /// Takes so many bytes.

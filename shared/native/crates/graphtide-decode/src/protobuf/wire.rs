@@ -1,9 +1,10 @@
 //! The wire format of Protobuf: fields with their numbers, one after another.
 
-/// What is wrong with bytes: nothing behind them can be read.
-pub(crate) type Flaw = &'static str;
+pub(crate) use crate::varint::Flaw;
+pub(super) use crate::varint::{varint, zigzag};
 
-const CUT: Flaw = "it breaks off";
+use crate::varint::CUT;
+
 /// How deep messages may stand in each other.
 pub(super) const DEEPEST: usize = 100;
 pub(super) const DEEP: Flaw = "its messages stand more than 100 deep in each other";
@@ -17,23 +18,6 @@ pub(super) enum Wire<'b> {
     Fixed32(u32),
     /// A group, which no reader makes a value of.
     Group,
-}
-
-/// Takes an integer of 64 bits at most.
-#[inline]
-pub(super) fn varint(bytes: &mut &[u8]) -> Result<u64, Flaw> {
-    let mut number = 0_u64;
-    for (place, byte) in bytes.iter().enumerate().take(10) {
-        number |= u64::from(byte & 0x7f) << (7 * place);
-        if *byte < 0x80 {
-            if place == 9 && *byte > 1 {
-                break;
-            }
-            *bytes = &bytes[place + 1..];
-            return Ok(number);
-        }
-    }
-    Err(if bytes.len() < 10 { CUT } else { "an integer is longer than 64 bits" })
 }
 
 /// Takes bytes that their length stands before.
@@ -81,10 +65,4 @@ pub(super) fn fixed<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Flaw> 
     let (taken, rest) = bytes.split_first_chunk::<N>().ok_or(CUT)?;
     *bytes = rest;
     Ok(*taken)
-}
-
-/// A signed integer as `sint32` and `sint64` write it.
-#[inline]
-pub(super) fn zigzag(number: u64) -> i64 {
-    (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
 }
