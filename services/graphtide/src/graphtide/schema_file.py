@@ -10,6 +10,8 @@ import msgspec
 from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidQueryError, UnreadableStreamError
 
+from graphtide.text_file import read_bytes_file
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -37,13 +39,7 @@ def read_schema(path: Path) -> dict[str, AttributeType]:
         UnreadableStreamError: it cannot be read, or is not a schema.
     """
     try:
-        return declared_types(msgspec.json.decode(path.read_bytes(), type=_Schema).attributes)
-    except FileNotFoundError as error:
-        message = f"{path}: no such file"
-        raise UnreadableStreamError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror or error})"
-        raise UnreadableStreamError(message) from error
+        return declared_types(msgspec.json.decode(read_bytes_file(path), type=_Schema).attributes)
     except (msgspec.MsgspecError, UnicodeDecodeError, InvalidQueryError) as error:
         message = f"{path}: this is not a schema: {error}"
         raise UnreadableStreamError(message) from error

@@ -6,10 +6,10 @@ from base64 import b64encode
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
+from graphtide_core.errors import InvalidPatternError
 from graphtide_core.record_format import WRITTEN_BYTES, file_of, names_file
 
-from graphtide.text_file import read_text_file
+from graphtide.text_file import read_bytes_file, read_text_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,20 +30,9 @@ def with_files(definition: StreamDefinition, folder: Path) -> StreamDefinition:
     option, file = named
     path = folder / file
     if option == "descriptor":
-        return replace(definition, format=replace(stated, descriptor=WRITTEN_BYTES + _read_bytes(path)))
+        return replace(definition, format=replace(stated, descriptor=WRITTEN_BYTES + b64encode(read_bytes_file(path)).decode()))
     schema = read_text_file(path)
     if names_file(schema):
         message = f"{path} has no schema of Avro, which is JSON"
         raise InvalidPatternError(message)
     return replace(definition, format=replace(stated, schema=schema))
-
-
-def _read_bytes(path: Path) -> str:
-    try:
-        return b64encode(path.read_bytes()).decode()
-    except FileNotFoundError as error:
-        message = f"{path}: no such file"
-        raise UnreadableStreamError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror or error})"
-        raise UnreadableStreamError(message) from error

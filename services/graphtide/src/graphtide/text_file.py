@@ -10,6 +10,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def read_bytes_file(path: Path) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        UnreadableStreamError: there is no such file, or it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        message = f"{path}: no such file"
+        raise UnreadableStreamError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror or error})"
+        raise UnreadableStreamError(message) from error
+
+
 def read_text_file(path: Path) -> str:
     """Return the text of a file with patterns or statements.
 
@@ -18,13 +34,9 @@ def read_text_file(path: Path) -> str:
         InvalidPatternError: it is not a text.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        text = read_bytes_file(path).decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"{path} is not UTF-8 text: {error.reason} at byte {error.start}"
         raise InvalidPatternError(message) from error
-    except FileNotFoundError as error:
-        message = f"{path}: no such file"
-        raise UnreadableStreamError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror or error})"
-        raise UnreadableStreamError(message) from error
+    # As a file is opened for text.
+    return text.replace("\r\n", "\n").replace("\r", "\n")
