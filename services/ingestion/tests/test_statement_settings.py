@@ -19,7 +19,7 @@ from graphtide_testing.telemetry import count_metrics, metrics_of
 from graphtide_wire import ordered, raw
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawEdges
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 SECONDS: Final = 1_000
@@ -94,7 +94,15 @@ PHASES = st.lists(
 )
 
 
+WAITED = [
+    Phase(3, DuplicatePolicy.REJECT, [(0, "a"), (0, "a")]),
+    Phase(0, DuplicatePolicy.UPDATE, [(0, "a")]),
+]
+"""Edges that wait under one policy, and go at once under another."""
+
+
 @given(PHASES, st.integers(0, 60), st.integers(0, 3))
+@example(WAITED, 0, 0)
 def test_a_stream_is_ordered_as_its_versions_say_over_any_crash(phases: list[Phase], length: int, after: int) -> None:
     stage, oracle = SequencingStage(lateness=7), Oracle()
     stage.register("p", "1m")

@@ -298,10 +298,11 @@ class StreamSequencer:
         The watermark does not go back: with a longer lateness it stays until the times that come are past that.
         """
         before, self._ordering = self._ordering, ordering
-        if ordering.lateness != before.lateness:
-            self._release(self._sequencer.set_lateness(ordering.lateness))
         if self._duplicates is not None:
             self._duplicates.replaces = self._replaces
+        if ordering.lateness != before.lateness:
+            # What a shorter lateness lets go has waited until now, so it goes by the policy of now.
+            self._release(self._sequencer.set_lateness(ordering.lateness))
 
     @property
     def _replaces(self) -> bool:
