@@ -69,7 +69,9 @@ def serve(workers: Iterable[Worker], health: HealthSettings, ping: Callable[[], 
     try:
         with serving(health, running.alive, lambda: [*running.ready(), check("log", ping)]):
             running.start()
-            running.stop.wait()
+            # In steps: a signal just before a wait does not end it.
+            while not running.stop.wait(1.0):
+                pass
             running.end()
     except HealthPortError as error:
         raise SystemExit(str(error)) from error

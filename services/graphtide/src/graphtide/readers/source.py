@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import stat
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.unpacking import HEAD, PackedBytes, is_packed, member_of_zip, unpack
@@ -25,6 +26,26 @@ STANDARD_INPUT = "-"
 _FIRST_BLOCK = 1 << 18
 """Bytes that the look at a file's beginning reads, and that then are its first block: thousands of records, because plans are
 made from the first batch."""
+
+
+_PATIENCE_MS: Final = 200
+"""Milliseconds after which a wait for bytes looks for signals."""
+
+
+class _PromptFile(io.FileIO):
+    """A file that may have nothing to read for long, and whose reader answers signals all the while.
+
+    The system ends a blocking read for a signal only if the read has begun. A signal just before would wait for the next bytes.
+    """
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        """Wait for bytes in short steps, then read them."""
+        ready = select.poll()
+        ready.register(self.fileno(), select.POLLIN)
+        # Python calls the handlers of signals between two steps.
+        while not ready.poll(_PATIENCE_MS):
+            pass
+        return super().readinto(buffer)
 
 
 class ByteSource:
@@ -93,16 +114,17 @@ def open_source(name: str) -> ByteSource:
     """
     if name == STANDARD_INPUT:
         # A file of its own, so that closing it leaves the interpreter's open.
-        file = io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
+        file = io.BufferedReader(_PromptFile(sys.stdin.fileno(), closefd=False))
         return ByteSource(file, "standard input", None, sniff=False)
     if is_uri(name):
         remote, size = open_uri(name)
         return ByteSource(remote, name, size, sniff=True)
     try:
-        if stat.S_ISDIR(os.stat(name).st_mode):
+        mode = os.stat(name).st_mode
+        if stat.S_ISDIR(mode):
             message = f"{name}: is a directory, not a file"
             raise UnreadableStreamError(message)
-        file = io.BufferedReader(io.FileIO(name), _FIRST_BLOCK)
+        file = io.BufferedReader(io.FileIO(name) if stat.S_ISREG(mode) else _PromptFile(name), _FIRST_BLOCK)
     except FileNotFoundError as error:
         message = f"{name}: no such file"
         raise UnreadableStreamError(message) from error
