@@ -40,9 +40,8 @@ class ScalingSettings(BaseModel):
     """Scaling of matcher services on Kubernetes.
 
     Attributes:
-        mode: `off` takes the number of shards from `shards`; `follow` leaves the number of replicas to others, such as KEDA,
-            and gives patterns to those that there are; `dry-run` decides, and lets the API check what would be asked for; `on`
-            asks for it.
+        mode: `off` takes the number of shards from `shards`. `follow` leaves the number of replicas to others, such as KEDA,
+            and gives patterns to those that there are. `dry-run` decides, and lets the API check the request; `on` sends it.
         services: bounds of each scaled service, by name.
         busy: share of its time for which a host may be busy before it is overloaded.
         busy_after: share of their time for which hosts may be busy after a replica is removed.

@@ -70,8 +70,8 @@ SEQUENCED_EDGES = Metric(
     "graphtide.sequencer.edges",
     Kind.COUNTER,
     "{edge}",
-    "Edges by what became of them: `read`, then `ordered`, `duplicate`, or the code of their dead letter; `replaced` are "
-    "ordered ones in the place of what had their id, `filtered` are records that are not of the stream.",
+    "Edges by what became of them: `read`, then `ordered`, `duplicate`, or the code of their dead letter. `replaced` are "
+    "ordered ones in the place of what had their id. `filtered` are records that are not of the stream.",
     (key.STREAM, key.OUTCOME),
 )
 ATTRIBUTES_LEFT_OUT = Metric(
