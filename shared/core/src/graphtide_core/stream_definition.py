@@ -16,6 +16,7 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
 from graphtide_core.record_expression import WITHOUT_QUOTATION, FieldPath, named_zones, reads_a_field
 from graphtide_core.record_time import RecordTime
+from graphtide_core.stream_features import check_features
 from graphtide_core.suggestion import show
 from graphtide_core.time import MAX_EVENT_TIME, TimeUnit
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.record_format import RecordFormat
+    from graphtide_core.stream_features import Feature
     from graphtide_core.time import Duration
 
 DEFAULT_LABEL: Final = "edge"
@@ -153,6 +155,7 @@ class StreamDefinition:
         duplicates: what an id that comes again means; None for the default.
         clock: None for the default.
         partition_by: what records have in common that keep their order.
+        features: what is counted of its edges and events, in the order of the text.
     """
 
     name: StreamName
@@ -170,6 +173,7 @@ class StreamDefinition:
     duplicates: DuplicatePolicy | None = None
     clock: StreamClock | None = None
     partition_by: RecordExpression | None = None
+    features: tuple[Feature, ...] = ()
 
     def expressions(self) -> Iterator[RecordExpression]:
         """Yield every expression over a record, in the order of the attributes."""
@@ -197,6 +201,7 @@ class StreamDefinition:
         check_id(self.id)
         self._check_ids()
         check_nulls(self.nulls)
+        check_features(self.features, self._attributes(), self.unit)
         if self.lateness is not None:
             check_lateness(self.lateness, self.unit)
 
@@ -205,6 +210,10 @@ class StreamDefinition:
         check_sets(self.sets, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS)
         for each in self.clauses:
             check_sets(each.sets, RESERVED_FOR_EDGES if isinstance(each, EdgeClause) else RESERVED_FOR_EVENTS)
+
+    def _attributes(self) -> Iterator[str]:
+        for sets in (self.sets, *(each.sets for each in self.clauses)):
+            yield from (each.name for each in sets)
 
     def _check_ids(self) -> None:
         lacking = self.id is None and any(each.id is None for each in self.clauses)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_type_hints
 import msgspec
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError
 from graphtide_core.ids import StreamName
+from graphtide_core.predicate import Aggregation
 from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import RecordFormat
 from graphtide_core.record_time import EpochUnit, RecordTime
@@ -23,6 +24,7 @@ from graphtide_core.stream_definition import (
     StreamClock,
     StreamDefinition,
 )
+from graphtide_core.stream_features import Feature
 from graphtide_core.time import Duration, TimeUnit
 
 from graphtide_wire.json_form import Name, decode, encode
@@ -87,6 +89,20 @@ class TimeForm(msgspec.Struct, frozen=True, omit_defaults=True):
     before: str | None = None
 
 
+class FeatureForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A FEATURE clause; see `Feature`. Lengths of windows are durations as text, `10m`."""
+
+    name: Name
+    function: Literal["count", "sum", "avg", "min", "max", "last"]
+    over: str
+    of: str | None = None
+    is_distinct: bool = False
+    keys: tuple[str, ...] = ()
+    against: str | None = None
+    excludes_current: bool = False
+    where: ExpressionForm | None = None
+
+
 class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
     """A definition; see `StreamDefinition`. `lateness` is a duration as text, `30s`."""
 
@@ -105,6 +121,7 @@ class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
     duplicates: Literal["reject", "update", "error"] | None = None
     clock: Literal["data", "live"] | None = None
     partition_by: ExpressionForm | None = None
+    features: tuple[FeatureForm, ...] = ()
 
 
 def encode_definition(definition: StreamDefinition) -> bytes:
@@ -146,6 +163,7 @@ def form_of_definition(definition: StreamDefinition) -> DefinitionForm:
         duplicates=definition.duplicates and definition.duplicates.value,
         clock=definition.clock and definition.clock.value,
         partition_by=_write_any(definition.partition_by),
+        features=tuple(map(_write_feature, definition.features)),
     )
 
 
@@ -178,6 +196,7 @@ def definition_of(form: DefinitionForm) -> StreamDefinition:
         duplicates=None if form.duplicates is None else DuplicatePolicy(form.duplicates),
         clock=None if form.clock is None else StreamClock(form.clock),
         partition_by=_read_any(form.partition_by),
+        features=tuple(map(_read_feature, form.features)),
     )
 
 
@@ -207,6 +226,34 @@ def _read_clause(form: EdgeForm | EventForm) -> EdgeClause | EventClause:
     if isinstance(form, EventForm):
         return EventClause(expression_of(form.type), where, sets, identity)
     return EdgeClause(_read_end(form.source), _read_end(form.target), _read_any(form.label), where, sets, identity)
+
+
+def _write_feature(feature: Feature) -> FeatureForm:
+    return FeatureForm(
+        name=feature.name,
+        function=feature.function.value,  # type: ignore[arg-type]  # the model refuses others
+        over=str(feature.over),
+        of=feature.of,
+        is_distinct=feature.is_distinct,
+        keys=feature.keys,
+        against=None if feature.against is None else str(feature.against),
+        excludes_current=feature.excludes_current,
+        where=_write_any(feature.where),
+    )
+
+
+def _read_feature(form: FeatureForm) -> Feature:
+    return Feature(
+        form.name,
+        Aggregation(form.function),
+        Duration.of(form.over),
+        form.of,
+        form.is_distinct,
+        form.keys,
+        None if form.against is None else Duration.of(form.against),
+        form.excludes_current,
+        _read_any(form.where),
+    )
 
 
 def _write_end(end: LabelledEnd) -> EndForm:

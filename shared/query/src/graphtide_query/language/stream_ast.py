@@ -190,6 +190,21 @@ class SetNode:
 
 
 @dataclass(frozen=True, slots=True)
+class FeatureNode:
+    """`FEATURE name = function(DISTINCT of) PER keys OVER over AGAINST against EXCLUDE CURRENT`."""
+
+    name: ast.Name
+    function: ast.Name
+    of: ast.Name | None
+    is_distinct: bool
+    keys: tuple[ast.Name, ...]
+    over: ast.Time
+    against: ast.Time | None
+    excludes_current: bool
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
 class NullNode:
     """`NULL 'x', …`."""
 
@@ -215,6 +230,7 @@ StreamClause = (
     | DuplicatesNode
     | ClockNode
     | PartitionNode
+    | FeatureNode
 )
 
 

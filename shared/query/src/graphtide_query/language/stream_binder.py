@@ -24,11 +24,13 @@ from graphtide_core.stream_definition import (
     check_nulls,
     check_sets,
 )
+from graphtide_core.stream_features import MOST_FEATURES
 from graphtide_core.suggestion import did_you_mean, show
 from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
 
 from graphtide_query.language import ast, stream_ast
 from graphtide_query.language.clauses import bind_time, place_errors, require_text
+from graphtide_query.language.feature_binder import bind_features
 from graphtide_query.language.known_zones import refuse_unknown_zone
 from graphtide_query.language.record_expressions import bind_record, place_of
 from graphtide_query.language.stream_formats import bind_format
@@ -65,7 +67,7 @@ _KEYWORDS: Final[Mapping[type, tuple[str, str]]] = {
 }
 """The keyword of each clause, and what to do about a second one."""
 
-_OWN: Final = "; one of the whole stream comes before the first EDGE or EVENT, or behind another clause such as AT"
+_OWN: Final = "; one of the whole stream comes before the first EDGE, EVENT or FEATURE, or behind another clause such as AT"
 
 
 @dataclass(slots=True)
@@ -111,10 +113,14 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
     Complexity: linear in the nodes.
     """
     require_text(node.name)
-    whole, parts = _sort(node.clauses)
+    found = _sort(node.clauses)
+    whole, parts = found.whole, found.parts
     unit = _bind_unit(whole.get(stream_ast.UnitNode))
     gives_edges = not parts or any(isinstance(each, stream_ast.EdgeNode) for each, _ in parts)
     clauses = tuple(_bind_part(part, scope) for part, scope in parts)
+    sets = _bind_sets(whole, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS)
+    taken = [each.name for several in (sets, *(clause.sets for clause in clauses)) for each in several]
+    features = bind_features([(each, scope.get(stream_ast.FilterNode)) for each, scope in found.features], taken, unit)
     with place_errors(_place_of_needs(whole, node.name)):
         return StreamDefinition(
             name=StreamName(node.name.text),
@@ -122,7 +128,7 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
             clauses=clauses,
             unit=unit,
             id=_bind_id(whole),
-            sets=_bind_sets(whole, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS),
+            sets=sets,
             where=_bind_value(whole.get(stream_ast.FilterNode)),
             delete_where=_bind_value(whole.get(stream_ast.DeleteNode)),
             update_where=_bind_value(whole.get(stream_ast.UpdateNode)),
@@ -131,6 +137,7 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
             duplicates=_bind_duplicates(whole.get(stream_ast.DuplicatesNode)),
             clock=_bind_clock(whole.get(stream_ast.ClockNode)),
             partition_by=_bind_value(whole.get(stream_ast.PartitionNode)),
+            features=features,
             **_bind_record_time(whole),
         )
 
@@ -138,25 +145,41 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
 _Part = stream_ast.EdgeNode | stream_ast.EventNode
 
 
-def _sort(clauses: Iterable[StreamClause]) -> tuple[_Scope, list[tuple[_Part, _Scope]]]:
-    """Sort clauses into those of the stream and those of each EDGE and EVENT: WHERE, SET and ID right behind it."""
-    whole = _Scope("the stream")
-    parts: list[tuple[_Part, _Scope]] = []
-    open_part: _Scope | None = None
+@dataclass(slots=True)
+class _Sorted:
+    """The clauses of the stream, of each EDGE and EVENT, and of each FEATURE."""
+
+    whole: _Scope = field(default_factory=lambda: _Scope("the stream"))
+    parts: list[tuple[_Part, _Scope]] = field(default_factory=list)
+    features: list[tuple[stream_ast.FeatureNode, _Scope]] = field(default_factory=list)
+
+
+def _sort(clauses: Iterable[StreamClause]) -> _Sorted:
+    """Sort clauses: WHERE, SET and ID right behind an EDGE or EVENT are its own, and so is a WHERE right behind a FEATURE."""
+    found = _Sorted()
+    open_scope: _Scope | None = None
+    own: tuple[type, ...] = ()
     for each in clauses:
         match each:
             case stream_ast.EdgeNode() | stream_ast.EventNode():
-                if len(parts) == MOST_CLAUSES:
+                if len(found.parts) == MOST_CLAUSES:
                     message = f"a record gives at most {MOST_CLAUSES} edges and events"
                     raise InvalidPatternError(message, each.location)
-                open_part = _Scope("EDGE" if isinstance(each, stream_ast.EdgeNode) else "EVENT", _OWN)
-                parts.append((each, open_part))
-            case stream_ast.FilterNode() | stream_ast.SetNode() | stream_ast.IdNode() if open_part is not None:
-                open_part.add(each)
+                open_scope = _Scope("EDGE" if isinstance(each, stream_ast.EdgeNode) else "EVENT", _OWN)
+                own = (stream_ast.FilterNode, stream_ast.SetNode, stream_ast.IdNode)
+                found.parts.append((each, open_scope))
+            case stream_ast.FeatureNode():
+                if len(found.features) == MOST_FEATURES:
+                    message = f"a stream has at most {MOST_FEATURES} features"
+                    raise InvalidPatternError(message, each.location)
+                open_scope, own = _Scope("FEATURE", _OWN), (stream_ast.FilterNode,)
+                found.features.append((each, open_scope))
+            case _ if open_scope is not None and isinstance(each, own):
+                open_scope.add(each)
             case _:
-                open_part = None
-                whole.add(each)
-    return whole, parts
+                open_scope = None
+                found.whole.add(each)
+    return found
 
 
 def _place_of_needs(whole: _Scope, name: ast.Name) -> Location:

@@ -160,6 +160,26 @@ class StreamRules(Transformer[Token, object]):
         """`PARTITION BY host`."""
         return stream_ast.PartitionNode(value, locate(keyword))
 
+    def feature(self, keyword: Token, name: Token, _sign: Token, function: Token, _bracket: Token, *rest: object) -> object:
+        """`FEATURE sent = sum(bytes) PER src OVER 1m`."""
+        *argument, keys, over, against, exclude = rest
+        of = argument[-1]
+        return stream_ast.FeatureNode(
+            name_of(name),
+            name_of(function),
+            None if not isinstance(of, Token) or of.type == "STAR" else name_of(of),
+            len(argument) == 2 and argument[0] is not None,
+            keys if isinstance(keys, tuple) else (),
+            over,  # type: ignore[arg-type]  # as the rule orders them
+            against,  # type: ignore[arg-type]
+            exclude is not None,
+            locate(keyword),
+        )
+
+    def names(self, *names: Token) -> tuple[ast.Name, ...]:
+        """`src, dst`."""
+        return tuple(map(name_of, names))
+
     # ---- expressions over a record
 
     def call(self, function: Token, _bracket: Token, *arguments: RecordNode) -> stream_ast.CallNode:

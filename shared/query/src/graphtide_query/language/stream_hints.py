@@ -15,11 +15,11 @@ EXAMPLE: Final = "STREAM name EDGE (src)-[kind]->(dst) AT ts"
 
 CLAUSES: Final = frozenset(
     {"FORMAT", "EDGE", "EVENT", "AT", "ZONE", "BEFORE", "UNIT", "ID", "SET", "WHERE", "DELETE", "UPDATE", "NULL", "LATENESS"}
-    | {"DUPLICATES", "CLOCK", "PARTITION"}
+    | {"DUPLICATES", "CLOCK", "PARTITION", "FEATURE"}
 )
 """Terminals that begin a clause."""
 
-CLAUSE: Final = "a clause (FORMAT, EDGE, EVENT, AT, UNIT, ID, SET, WHERE, DELETE, UPDATE, NULL, LATENESS, DUPLICATES, CLOCK, …)"
+CLAUSE: Final = "a clause (FORMAT, EDGE, EVENT, AT, UNIT, ID, SET, WHERE, DELETE, UPDATE, NULL, LATENESS, FEATURE, …)"
 OPTION: Final = "an option (DELIMITER, HEADER, COLUMNS, COMMENT, QUOTE, DECIMAL, ENCODING, UNNEST, …)"
 
 _BOTH_ENDS: Final = "an EDGE needs both ends, the source first: EDGE (src:label)-[label]->(dst:label)"
@@ -57,7 +57,10 @@ def stream_hint(at: Unexpected) -> str:
     if "LATENESS" in names:
         return _hint_for_clause(kind, found, names)
     return (
-        _hint_in_edge(found, names, before) or _hint_in_value(found, names, before) or _hint_at_word(kind, found, names, before)
+        _hint_in_feature(names)
+        or _hint_in_edge(found, names, before)
+        or _hint_in_value(found, names, before)
+        or _hint_at_word(kind, found, names, before)
     )
 
 
@@ -77,6 +80,14 @@ def _hint_for_clause(kind: str, found: str, names: frozenset[str]) -> str:
         return "put a condition in parentheses where a value is needed"
     if kind == "NAME":
         return did_you_mean(found, sorted(CLAUSES | (_OPTION_NAMES if "OPTION" in names else frozenset())))
+    return ""
+
+
+def _hint_in_feature(names: frozenset[str]) -> str:
+    if {"STAR", "DISTINCT"} <= names:
+        return "count(*) counts records, count(DISTINCT dst) different values, sum(bytes) adds those of an attribute"
+    if "_OVER" in names:
+        return "a feature has a window: FEATURE sent = count(*) PER src OVER 1m"
     return ""
 
 

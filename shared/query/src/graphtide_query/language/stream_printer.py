@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from graphtide_core.record_format import RecordFormat
     from graphtide_core.record_time import RecordTime
     from graphtide_core.stream_definition import EventClause, LabelledEnd, SetAttribute, StreamDefinition
+    from graphtide_core.stream_features import Feature
 
     from graphtide_query.language.expression_printer import SpelledExpression
 
@@ -73,6 +74,7 @@ def print_stream(stream: StreamDefinition) -> str:
         lines.append(" ".join(settings))
     if stream.partition_by is not None:
         lines.append(f"PARTITION BY {_write_value(stream.partition_by)}")
+    lines += map(_write_feature, stream.features)
     return "\n".join(lines) + "\n"
 
 
@@ -104,6 +106,18 @@ def _write_part(part: EdgeClause | EventClause) -> str:
         words.append(f"SET {_write_sets(part.sets)}")
     if part.id is not None:
         words.append(f"ID {_write_value(part.id)}")
+    return " ".join(words)
+
+
+def _write_feature(feature: Feature) -> str:
+    of = "*" if feature.of is None else write_name(feature.of)
+    distinct = "DISTINCT " if feature.is_distinct else ""
+    words = [f"FEATURE {write_name(feature.name)} = {feature.function.value}({distinct}{of})"]
+    words += [f"PER {', '.join(map(write_name, feature.keys))}"] if feature.keys else []
+    words.append(f"OVER {feature.over}")
+    words += [f"AGAINST {feature.against}"] if feature.against is not None else []
+    words += ["EXCLUDE CURRENT"] if feature.excludes_current else []
+    words += [f"WHERE {_write_condition(feature.where)}"] if feature.where is not None else []
     return " ".join(words)
 
 
