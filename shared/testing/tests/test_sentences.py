@@ -22,7 +22,7 @@ _ITEM: Final = re.compile(r"([-*>]|\d+\.) ")
 def long_sentences(text: str) -> Iterator[tuple[int, str]]:
     """Yield the sentences of a page of Markdown that are too long, each with the line on which its paragraph starts.
 
-    A sentence ends with a full stop, a question or an exclamation mark, or with its paragraph, item of a list, or cell of a table.
+    A sentence ends with a full stop, a question or exclamation mark, or with its paragraph, item of a list, or cell of a table.
     """
     for line, paragraph in paragraphs(_BLOCK.sub(lambda block: "\n" * block[0].count("\n"), text)):
         plain = re.sub(r"\]\([^)]*\)", "", re.sub(r"`[^`]*`", "`code`", paragraph))
@@ -48,16 +48,18 @@ def paragraphs(text: str) -> Iterator[tuple[int, str]]:
 
 
 def test_sentences_of_pages_are_short() -> None:
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert "README.md" in listed
-    found = [f"{path}:{line}: {each}" for path in listed for line, each in long_sentences((ROOT / path).read_text("utf-8"))]
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    pages = listed.splitlines()
+    assert "README.md" in pages
+    found = [f"{path}:{line}: {each}" for path in pages for line, each in long_sentences((ROOT / path).read_text("utf-8"))]
     assert not found, "\n".join(found)
 
 
 def test_a_long_sentence_is_found_wherever_it_stands() -> None:
     sentence = " ".join(["word"] * (MOST_WORDS + 1))
     short = " ".join(["word"] * MOST_WORDS)
-    assert [line for line, _ in long_sentences(f"# {sentence}\n\n{sentence}\n\n- {sentence}\n| a | {sentence} |\n")] == [3, 5, 6]
+    page = f"# {sentence}\n\n{sentence}\n\n- {sentence}\n| a | {sentence} |\n"
+    assert [line for line, _ in long_sentences(page)] == [3, 5, 6]
     assert list(long_sentences(f"{short}. {short}?\n\n```\n{sentence}\n```\n- {short}\n- {short}\n")) == []
     assert list(long_sentences(f"{short.removesuffix('word')}`a b c` [x](a b c)")) == [
         (1, f"{short.removesuffix('word')}`code` [x")

@@ -209,6 +209,25 @@ class Duplicates:
         """Records so far that replaced what had their id."""
 
 @final
+class Features:
+    """Gives records the values of a stream's features; see `graphtide_native.features`. Takes batches in order of time."""
+
+    def __new__(cls, spec: str) -> Features: ...
+    def add_to(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the batch with an attribute for each feature, in place of attributes of its name."""
+
+    def clear(self) -> None:
+        """Forget all records: times begin anew."""
+
+    @property
+    def shed(self) -> int:
+        """Records that left windows before their time, because there were too many."""
+
+    @property
+    def held(self) -> int:
+        """Records that windows hold."""
+
+@final
 class EdgeBatch:
     """Records of one stream, column by column; never changes."""
 
@@ -317,8 +336,8 @@ class EdgeBatch:
     def narrowed(self, labels: Sequence[str] | None, attributes: Sequence[str]) -> EdgeBatch:
         """Return the records with these labels of edges, or with any, and all deletions, with no attributes but these."""
 
-    def bare(self) -> EdgeBatch:
-        """Return the records without attributes and without their bytes as they came."""
+    def bare(self, attributes: Sequence[str] = ()) -> EdgeBatch:
+        """Return the records with these attributes, missing ones too, and without their bytes as they came."""
 
     def pack(self) -> bytes:
         """Return the batch as bytes for `unpack`; nothing is left out."""

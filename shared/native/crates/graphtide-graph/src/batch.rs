@@ -274,20 +274,25 @@ impl EdgeBatch {
     pub fn laid_out(&self, columns: &[Option<usize>]) -> Self {
         let mut laid_out = Self::new(columns.len());
         for index in 0..self.len() {
-            let value = |column: &Option<usize>| {
-                column.filter(|&column| column < self.width).map_or(ValueRef::Null, |column| self.attribute(index, column))
-            };
-            laid_out.push(&self.row(index), columns.iter().map(value));
+            laid_out.push(&self.row(index), self.laid_out_row(index, columns));
         }
         laid_out
     }
 
-    /// The records without attributes and without their bytes as they came.
+    /// The records with these columns of attributes, as of [`laid_out`](Self::laid_out), and without their bytes as they came.
     #[must_use]
-    pub fn bare(&self) -> Self {
-        let mut bare = Self::new(0);
-        (0..self.len()).for_each(|index| bare.push(&Row { raw: b"", ..self.row(index) }, []));
+    pub fn bare(&self, columns: &[Option<usize>]) -> Self {
+        let mut bare = Self::new(columns.len());
+        for index in 0..self.len() {
+            bare.push(&Row { raw: b"", ..self.row(index) }, self.laid_out_row(index, columns));
+        }
         bare
+    }
+
+    fn laid_out_row<'b>(&'b self, index: usize, columns: &'b [Option<usize>]) -> impl Iterator<Item = ValueRef<'b>> {
+        columns.iter().map(move |column| {
+            column.filter(|&column| column < self.width).map_or(ValueRef::Null, |column| self.attribute(index, column))
+        })
     }
 
     /// The records' bytes as they came, each on its own line of a text that begins with the line `first`: lines that are no

@@ -4,6 +4,7 @@ mod added_fields;
 mod decode;
 mod errors;
 mod events;
+mod features;
 mod fields;
 mod funnel;
 mod match_columns;
@@ -25,6 +26,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     added_fields::register(m)?;
     decode::register(m)?;
     events::register(m)?;
+    features::register(m)?;
     matcher::register(m)?;
     match_columns::register(m)?;
     matches::register(m)?;

@@ -225,9 +225,11 @@ impl PyEdgeBatch {
         Self { inner: Arc::new(kept), symbols: self.symbols.clone(), attributes }
     }
 
-    fn bare(&self, py: Python<'_>) -> Self {
-        let bare = py.detach(|| self.inner.bare());
-        Self { inner: Arc::new(bare), symbols: self.symbols.clone(), attributes: Arc::default() }
+    #[pyo3(signature = (attributes = Vec::new()))]
+    fn bare(&self, py: Python<'_>, attributes: Vec<String>) -> Self {
+        let columns = self.columns(&attributes);
+        let bare = py.detach(|| self.inner.bare(&columns));
+        Self { inner: Arc::new(bare), symbols: self.symbols.clone(), attributes: attributes.into() }
     }
 
     fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

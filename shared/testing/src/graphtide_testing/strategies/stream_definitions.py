@@ -24,6 +24,7 @@ from graphtide_core.time import Duration, TimeUnit
 from hypothesis import strategies as st
 
 from graphtide_testing.strategies.expressions import operators
+from graphtide_testing.strategies.stream_features import stream_features
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -150,6 +151,9 @@ _CLAUSES: Final = st.one_of(
 )
 
 
+_READ: Final = ["src", "dst", "type", "ts", "x y", "`", "where", "over", "größe"]
+"""Names that features read."""
+
 _STATED: Final = {
     "format": _maybe(record_formats()),
     "clauses": st.lists(_CLAUSES, max_size=2).map(tuple),
@@ -164,14 +168,19 @@ _STATED: Final = {
 def stream_definitions(draw: DrawFn) -> StreamDefinition:
     """A definition that a statement can state."""
     identity = draw(_ID)
+    sets = draw(_SETS)
+    clauses = draw(_STATED["clauses"])
+    named = [each.name for several in (sets, *(clause.sets for clause in clauses)) for each in several]
+    # A tick is a nanosecond at least, and a window a tick.
+    features = draw(stream_features(_READ, named, lengths=(1, 60, 3_600)))
     return StreamDefinition(
         StreamName(draw(NAMES)),
         draw(_STATED["format"]),
-        draw(_STATED["clauses"]),
+        clauses,
         draw(RECORD_TIMES),
         draw(st.sampled_from(TimeUnit)),
         identity,
-        draw(_SETS),
+        sets,
         draw(_EXPRESSION),
         None if identity is None else draw(_EXPRESSION),
         None if identity is None else draw(_EXPRESSION),
@@ -180,4 +189,5 @@ def stream_definitions(draw: DrawFn) -> StreamDefinition:
         None if identity is None else draw(_STATED["duplicates"]),
         draw(_STATED["clock"]),
         draw(_EXPRESSION),
+        features,
     )

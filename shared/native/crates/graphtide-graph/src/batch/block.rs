@@ -317,7 +317,7 @@ mod tests {
         assert_eq!((there.name(first.label), first.source_label, first.target_label), ("http", NAMELESS[0], NAMELESS[1]));
         assert_eq!(read.attributes(0).collect::<Vec<_>>(), [ValueRef::Null, ValueRef::Null, ValueRef::Text("S0")]);
         assert_eq!(read.attributes(1).collect::<Vec<_>>(), [ValueRef::Bool(true), ValueRef::Null, ValueRef::Null]);
-        let bare = unpack(&pack(&batch.bare(), &here, &[]), &mut there, &names(&["a"]), 0).unwrap();
+        let bare = unpack(&pack(&batch.bare(&[]), &here, &[]), &mut there, &names(&["a"]), 0).unwrap();
         assert_eq!(bare.attributes(1).collect::<Vec<_>>(), [ValueRef::Null]);
     }
 
@@ -361,7 +361,7 @@ mod tests {
         let narrow = batch.narrowed(Some(&[symbols.intern("tcp")]), &[1]);
         assert_eq!((narrow.len(), narrow.width(), narrow.row(0).operation), (1, 1, Operation::Delete));
         assert_eq!(narrow.attributes(0).collect::<Vec<_>>(), [ValueRef::Float(0.5)]);
-        assert_eq!((batch.narrowed(None, &[]).len(), batch.bare().width()), (2, 0));
-        assert_eq!((batch.bare().raw(0), batch.bare().id(1)), (&b""[..], batch.id(1)));
+        assert_eq!((batch.narrowed(None, &[]).len(), batch.bare(&[]).width()), (2, 0));
+        assert_eq!((batch.bare(&[]).raw(0), batch.bare(&[]).id(1)), (&b""[..], batch.id(1)));
     }
 }
