@@ -26,13 +26,15 @@ class NamesSeen:
         first_time: time of the first record; None before it.
     """
 
-    def __init__(self, patterns: Iterable[AnyPattern]) -> None:
-        """Look for what these patterns ask."""
+    def __init__(self, patterns: Iterable[AnyPattern], counted: Iterable[str] = ()) -> None:
+        """Look for what these patterns ask of records; attributes that are `counted` need no record that has them."""
         asked = [AskedNames.of(pattern) for pattern in patterns]
         self._edges = _missing(each.edges for each in asked)
         self._vertices = _missing(each.vertices for each in asked)
         self._attributes = _missing(each.attributes for each in asked)
         self._asked = AskedNames(tuple(self._edges), tuple(self._vertices), tuple(self._attributes))
+        for name in counted:
+            self._attributes.pop(name, None)
         self._records = 0
         self.numbers: set[str] = set()
         self.first_time: int | None = None

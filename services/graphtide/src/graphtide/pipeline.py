@@ -25,6 +25,7 @@ from graphtide_query.known_attributes import refuse_unknown_attributes
 from graphtide_query.planner import plan_all
 
 from graphtide.adaptation import Watch
+from graphtide.counted_features import CountedFeatures
 from graphtide.kept_records import MOST_BYTES, KeptRecords
 from graphtide.names_seen import NamesSeen
 from graphtide.readers.merged import MergedReader, Ordering
@@ -106,14 +107,14 @@ class Pipeline:
         """
         for pattern in patterns:
             refuse_other_family(pattern, options.engine)
-        self._stages = Stages.of(patterns, options.time_unit)
+        self._stages, self._features = _stages_and_features(patterns, options)
         self.symbols, self.projected = self._stages.symbols, self._stages.attributes
         self.plans: tuple[AnyPlan, ...] = ()
         self.plan_seconds = 0.0
         self.match_seconds = 0.0
         self.replans: list[Replan] = []
         self.notes: list[str] = []
-        self.seen = NamesSeen(patterns)
+        self.seen = NamesSeen(patterns, self._features.names)
         self.first: StatisticsSnapshot | None = None
         self._watch: Watch | None = None
         self._kept: KeptRecords | None = None
@@ -181,7 +182,7 @@ class Pipeline:
         lookbacks = {name: longest(each.extent(unit) for each in self.patterns if name in each.streams)[0] for name in streams}
         latenesses = {name: int(self._options.lateness_of(name).ticks(unit)) for name in lookbacks}
         policies = {name: self._options.duplicates_of(name) for name in lookbacks}
-        return Ordering(latenesses, self._options.max_pending, lookbacks, policies)
+        return Ordering(latenesses, self._options.max_pending, lookbacks, policies, self._features.add_to)
 
     @property
     def lateness(self) -> int:
@@ -234,6 +235,7 @@ class Pipeline:
         if rest is not None:
             yield from self._match(rest)
         yield from self.matcher.finish()
+        self.notes += self._features.losses()
 
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records rejected as late since the last call."""
@@ -277,6 +279,8 @@ class Pipeline:
         newest = batch.last_ts if self._merged is None else self._merged.passed
         if self._duplicates is not None:
             batch = self._duplicates.filter(batch)
+        if self._merged is None:
+            batch = self._features.add_to(batch)
         if self.events is not None:
             self.events.take(batch)
         try:
@@ -350,9 +354,9 @@ class Pipeline:
             self._merged = reader
             for name, own in reader.streams():
                 if own.columns is not None:
-                    refuse_unknown_attributes(self.patterns, own.columns, stream=name)
+                    refuse_unknown_attributes(self.patterns, [*own.columns, *self._features.names_of(name)], stream=name)
         elif reader is not None and reader.columns is not None:
-            refuse_unknown_attributes(self.patterns, reader.columns)
+            refuse_unknown_attributes(self.patterns, [*reader.columns, *self._features.names_of()])
         # Of merged streams each is cleared of its own duplicates.
         has_ids = reader is not None and self._merged is None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
@@ -390,6 +394,16 @@ class Pipeline:
             limits=self._options.limits,
             concurrency=self._options.concurrency,
         )
+
+
+def _stages_and_features(patterns: Sequence[AnyPattern], options: MatchOptions) -> tuple[Stages, CountedFeatures]:
+    """Return the stages of a run, whose attributes are those that patterns and features read, and the features."""
+    stages = Stages.of(patterns, options.time_unit)
+    features = CountedFeatures(options.record_options.stream, stages.attributes, options.time_unit)
+    if not features.names:
+        return stages, features
+    attributes = tuple(dict.fromkeys((*stages.attributes, *features.inputs)))
+    return Stages(options.time_unit, attributes), features
 
 
 def _match(matcher: Matcher, batch: EdgeBatch, newest: int | None) -> Generator[MatchBatch, None, None]:

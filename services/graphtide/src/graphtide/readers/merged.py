@@ -35,12 +35,14 @@ class Ordering:
         max_pending: records of a stream that wait at once.
         lookbacks: of each stream: ticks within which two records of one id are duplicates.
         duplicates: of each stream: what becomes of such a record.
+        complete: gives the next records of a stream what is counted of it; takes a batch and the name.
     """
 
     lateness: Mapping[str, int]
     max_pending: int
     lookbacks: Mapping[str, int]
     duplicates: Mapping[str, DuplicatePolicy]
+    complete: Callable[[EdgeBatch, str], EdgeBatch] = lambda batch, _: batch
 
 
 class _Stream(OrderedReader):
@@ -57,6 +59,7 @@ class _Stream(OrderedReader):
         self.stream = name
         self._lookback = ordering.lookbacks[name]
         self._policy = ordering.duplicates[name]
+        self._complete = ordering.complete
         self._duplicates: RepeatedIds | None = None
 
     @property
@@ -75,7 +78,8 @@ class _Stream(OrderedReader):
         # A format without columns may turn out to give ids at any record.
         if self._duplicates is None and (self.reader.columns is None or self.reader.has_ids):
             self._duplicates = RepeatedIds(self._lookback, policy=self._policy)
-        return batch if self._duplicates is None else self._duplicates.filter(batch)
+        kept = batch if self._duplicates is None else self._duplicates.filter(batch)
+        return self._complete(kept, self.stream)
 
 
 class MergedReader:

@@ -112,6 +112,7 @@ def open_source(name: str) -> ByteSource:
     Raises:
         UnreadableStreamError: there is no such file, or it cannot be opened.
     """
+    file: io.BufferedReader[Any]
     if name == STANDARD_INPUT:
         # A file of its own, so that closing it leaves the interpreter's open.
         file = io.BufferedReader(_PromptFile(sys.stdin.fileno(), closefd=False))
@@ -124,7 +125,8 @@ def open_source(name: str) -> ByteSource:
         if stat.S_ISDIR(mode):
             message = f"{name}: is a directory, not a file"
             raise UnreadableStreamError(message)
-        file = io.BufferedReader(io.FileIO(name) if stat.S_ISREG(mode) else _PromptFile(name), _FIRST_BLOCK)
+        kind = io.FileIO if stat.S_ISREG(mode) else _PromptFile
+        file = io.BufferedReader(kind(name), _FIRST_BLOCK)
     except FileNotFoundError as error:
         message = f"{name}: no such file"
         raise UnreadableStreamError(message) from error
