@@ -242,6 +242,32 @@ def test_versions_of_a_statement_read_and_order_as_in_the_built_in_sequencer(see
     worker.close()
 
 
+FEATURED = f"""STREAM flows {READS} ID id SET bytes = bytes LATENESS 6ms DUPLICATES update
+FEATURE sent = sum(bytes) PER src OVER 9ms
+FEATURE fan = count(DISTINCT dst) PER src OVER 30ms WHERE bytes > 2
+FEATURE surge = count(*) OVER 3ms AGAINST 20ms
+"""
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_features_are_those_of_the_built_in_sequencer(seed: int, *, forgets: bool) -> None:
+    phases = write_versions(seed)
+    built_in, job = (log_with([register()]) for _ in range(2))
+    for log in (built_in, job):
+        state(log, FEATURED, 1)
+        for place, phase in enumerate(phases):
+            write(log, phase)
+            if place == 1:
+                write(log, [raw.encode_reset(TOPICS.raw(FLOWS), Reset(0))])
+    ordering = Ordering(idle_seconds=IDLE)
+    sequence(built_in, ordering)
+    Job(job, Task(TOPICS, FLOWS, ordering=ordering), forgets=forgets, records_in_a_batch=3).run()
+    expected = ordered_edges(built_in, TOPICS, FLOWS)
+    assert {"sent", "fan", "surge"} <= {name for each in expected for name, value in each.attributes if value}
+    assert ordered_edges(job, TOPICS, FLOWS) == expected
+
+
 def test_a_statement_that_cannot_be_read_counts_as_none() -> None:
     log = log_with([])
     state(log, VERSIONS[0], 1)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_core.stream_features import Feature
     from graphtide_core.time import TimeUnit
     from graphtide_wire.stream_statement import StatementRecord
 
@@ -76,6 +77,11 @@ class Statement:
             live=default.live if clock is None else ticks_per_second(unit) if clock is StreamClock.LIVE else 0,
             duplicates=stated.duplicates or default.duplicates,
         )
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """What is counted of the stream."""
+        return () if self.is_removed else self._model.features
 
     def format_name(self, format: StreamFormat) -> str:
         """Return the name of the format that records which come in a format are read in."""

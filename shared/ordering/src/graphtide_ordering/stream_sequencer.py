@@ -32,6 +32,12 @@ partition reads next when the sequencer learns of it:
 8. The versions that read the records from the position on, and where each begins, are committed with the position. So a record
    is read again by the version that read it, and gives the same edges with the same ordinals.
 
+Features are added to what goes out, behind the filter of duplicates:
+
+9. The value of a feature follows from the edges that went out within its window. So a sequencer that has seen these again, in
+   the ordered stream, gives what is released again the same values. An edge that is too large to go out counts all the same
+   until then.
+
 So times never go back within an epoch, and (epoch, time) never goes back at all. Ordinals and places count on.
 
 What is read again comes in the order of its partition with its own ordinals, before anything new. So with one partition the
@@ -67,6 +73,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ports.log import Position, Record, TopicPartition
+    from graphtide_native.features import StreamFeatures
     from graphtide_native.records import EdgeBatch
 
     from graphtide_ordering.ordered_records import TooLarge
@@ -183,6 +190,7 @@ class StreamSequencer:
         self._statements: Mapping[int, Statement] = {}
         self._duplicates: Duplicates | None = None
         self._windows = (0, 0)
+        self._features: StreamFeatures | None = None
         self._partitions: dict[int, PartitionPosition] = {}
         self._again: dict[int, Remembered] = {}
         self._ordered = self._numbered = 0
@@ -340,6 +348,12 @@ class StreamSequencer:
         self._duplicates, self._windows = duplicates, (ticks, edges)
         duplicates.replaces = self._replaces
 
+    def add_features(self, features: StreamFeatures | None) -> None:
+        """Give what goes out from now on the values of features, which know what went out; None gives none."""
+        self._features = features
+        if features is not None:
+            self._decoder.read((*features.inputs, *features.names))
+
     def take(self, group: RawGroup | UnreadableRecord | ResetRecord, now: float) -> None:
         """Take the next records of a partition."""
         if self._decoder.is_due:
@@ -494,6 +508,8 @@ class StreamSequencer:
         self.traces.release_all()
         if self._duplicates is not None:
             self._duplicates = Duplicates(*self._windows, replaces=self._replaces)
+        if self._features is not None:
+            self._features.clear()
 
     def _together(self, decoded: Decoded, taken: int, row: int) -> int:
         """Return how many of the next records may be taken at once, to the same effect as one by one.
@@ -601,6 +617,8 @@ class StreamSequencer:
         self._counted = self._counted.plus(more)
         self.verdicts.release(batch, kept)
         if len(kept):
+            if self._features is not None:
+                kept = self._features.add_to(kept)
             stretch = self._output.stretches[-1]
             stretch.number = stretch.number if stretch.batches else self._numbered
             stretch.batches.append(kept)

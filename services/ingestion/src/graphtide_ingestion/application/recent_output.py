@@ -1,21 +1,28 @@
-"""A filter of duplicates that knows what went out: made from the tail of the ordered stream, one window back in its epoch."""
+"""Stages that know what went out: a filter of duplicates and features, made from the tail of the ordered stream.
+
+They have seen one window back in its epoch.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
-from graphtide_core.time import MIN_EVENT_TIME
+from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_log.window_log import Instant, first_since, last_before, last_numbered
+from graphtide_native.features import StreamFeatures
 from graphtide_native.records import ArrowDecoder, Duplicates, Symbols
 from graphtide_telemetry import events
 from graphtide_wire import ordered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_core.stream_features import Feature
+    from graphtide_core.time import TimeUnit
+    from graphtide_native.records import EdgeBatch
     from graphtide_wire.ordered import OrderedHeader
 
 _LOG = structlog.get_logger()
@@ -25,8 +32,22 @@ _ATTEMPTS: Final = 40
 """Times to look again for the end of what was committed, before the log counts as not answering."""
 
 
-def known_duplicates(reader: LogReader, place: TopicPartition, windows: tuple[int, int], edges: int, epoch: int) -> Duplicates:
-    """Return a filter that has seen the last ticks and edges of an epoch of a stream; `edges` went out in it.
+class WentOut(NamedTuple):
+    """What a stream's sequencer has committed.
+
+    Attributes:
+        place: the partition of the ordered topic.
+        edges: how many went out.
+        epoch: of the stream.
+    """
+
+    place: TopicPartition
+    edges: int
+    epoch: int
+
+
+def known_duplicates(reader: LogReader, went_out: WentOut, windows: tuple[int, int]) -> Duplicates:
+    """Return a filter that has seen the last ticks and edges of the epoch of a stream.
 
     The reader reads something else afterwards: assign it anew.
 
@@ -36,8 +57,27 @@ def known_duplicates(reader: LogReader, place: TopicPartition, windows: tuple[in
     Complexity: O(log records) reads, then those of one window.
     """
     duplicates = Duplicates(*windows)
+    for batch in _recent(reader, went_out, windows, ()):
+        duplicates.filter(batch)
+    return duplicates
+
+
+def known_features(reader: LogReader, went_out: WentOut, features: Sequence[Feature], unit: TimeUnit) -> StreamFeatures | None:
+    """Return features that have seen their windows of the epoch of a stream, as `known_duplicates`; None for none."""
+    if not features:
+        return None
+    known = StreamFeatures(features, unit)
+    longest = min(max(each.longest.ticks_at_least(unit) for each in features), MAX_EVENT_TIME)
+    for batch in _recent(reader, went_out, (longest, 0), known.inputs):
+        known.add_to(batch)
+    return known
+
+
+def _recent(reader: LogReader, went_out: WentOut, windows: tuple[int, int], attributes: Sequence[str]) -> Iterator[EdgeBatch]:
+    """Yield what went out in the last ticks and edges of the epoch, with these attributes."""
+    place, edges, epoch = went_out
     if windows == (0, 0) or edges == 0:
-        return duplicates
+        return
     first, end = reader.ends([place])[place]
     last = last_before(reader, place, end)
     if last is None:
@@ -46,18 +86,17 @@ def known_duplicates(reader: LogReader, place: TopicPartition, windows: tuple[in
         start = first_since(reader, place, Instant(epoch, MIN_EVENT_TIME), end)
     else:
         start = _start(reader, place, windows, last, end)
-    decoder = ArrowDecoder(Symbols(), [], {})
+    decoder = ArrowDecoder(Symbols(), attributes, {})
     for record in _tail(reader, place, start, edges):
         header = ordered.header(record.headers)
         if header.epoch != epoch:
             continue
         decoder.start_at(header.ordinal)
         try:
-            duplicates.filter(decoder.decode(record.value or b""))
+            yield decoder.decode(record.value or b"")
         except UnreadableStreamError as error:
             # Nothing of it went out by this sequencer, so no id in it can come again.
             _LOG.warning(events.ORDERED_UNREADABLE, topic=record.topic, offset=record.offset, error=str(error))
-    return duplicates
 
 
 def _start(reader: LogReader, place: TopicPartition, windows: tuple[int, int], last: OrderedHeader, end: int) -> int:

@@ -6,6 +6,7 @@ to go out together with the positions once it is large or old enough. A crash fo
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +30,7 @@ from graphtide_telemetry import events
 from graphtide_wire.verdicts import encode_verdict
 
 from graphtide_ingestion.application.commit_timer import CommitTimer
-from graphtide_ingestion.application.duplicate_filter import known_duplicates
+from graphtide_ingestion.application.recent_output import WentOut, known_duplicates, known_features
 from graphtide_ingestion.application.sequencer_metrics import SequencerMetrics
 from graphtide_ingestion.application.stream_statements import StreamStatements
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Position
+    from graphtide_core.stream_features import Feature
     from graphtide_ordering.raw_groups import ResetRecord, UnreadableRecord
     from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
@@ -106,6 +108,7 @@ class SequencingWorker:
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._ordering = options.ordering
         self._windows = (0, 0)
+        self._features: tuple[Feature, ...] = ()
         self._metrics = SequencerMetrics(self._id, stream, options.unit)
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._timer = CommitTimer(clock)
@@ -140,7 +143,7 @@ class SequencingWorker:
         self._registered = RegisteredLookbacks(self._log, self._topics.patterns)
         self._windows = self._registered.longest(self._stream, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
-        self._ordering, self._statement_version = self._options.ordering, 0
+        self._ordering, self._statement_version, self._features = self._options.ordering, 0, ()
         self._stream_sequencer.read(self._registered.attributes(self._stream))
         self._statements = StreamStatements(self._log, self._topics.statements, self._stream, self._options.schemas)
         self._stream_sequencer.know(self._statements.versions)
@@ -216,11 +219,12 @@ class SequencingWorker:
         return self._committed_offset_check.settled(reader, list(self._places.values()), contradiction, transactor)
 
     def _know_duplicates(self, reader: LogReader, starts: dict[TopicPartition, int]) -> None:
-        place = TopicPartition(self._packing.topic, 0)
-        sequencer = self._stream_sequencer
-        known = known_duplicates(reader, place, self._windows, sequencer.ordered, sequencer.epoch)
-        sequencer.filter_with(known, *self._windows)
+        known = known_duplicates(reader, self._went_out(), self._windows)
+        self._stream_sequencer.filter_with(known, *self._windows)
         reader.assign(starts)
+
+    def _went_out(self) -> WentOut:
+        return WentOut(TopicPartition(self._packing.topic, 0), self._stream_sequencer.ordered, self._stream_sequencer.epoch)
 
     def _opened(self) -> tuple[LogReader, StreamSequencer]:
         return open_worker(self._reader, self.name), self._stream_sequencer
@@ -279,9 +283,22 @@ class SequencingWorker:
         if statement is not None and sequencer.use(statement) and statement.version != self._statement_version:
             self._statement_version = statement.version
             self._ordering = statement.ordering(self._options.ordering, self._options.unit)
+            self._use_features(statement.features)
             sequencer.adopt(self._ordering)
             self._heartbeats.seconds = self._heartbeat_seconds()
             _LOG.info(events.STATEMENT_USED, stream=self._stream, version=statement.version)
+
+    def _use_features(self, features: tuple[Feature, ...]) -> None:
+        """Count what the statement says from now on, from what went out in its windows; between two transactions."""
+        if features == self._features:
+            return
+        if self._timer.runs:
+            self._commit()
+        # The sequencer's own reader may be in the middle of what it polled.
+        with closing(self._log.reader(None)) as reader:
+            known = known_features(reader, self._went_out(), features, self._options.unit)
+        self._stream_sequencer.add_features(known)
+        self._features = features
 
     def _heartbeat_seconds(self) -> float:
         """Return how long the stream may be quiet: under a live clock, what waits for a bound is emitted within a second."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ids import StreamName
+    from graphtide_core.stream_features import Feature
     from graphtide_ordering.statements import Statement
     from graphtide_ordering.stream_sequencer import SequencerOutput
     from graphtide_wire.topics import Topics
@@ -160,8 +161,11 @@ class StreamOrder:
         self._turn_back_on(head, kept)
         for name, value in arrived.patterns:
             _fold(head, name, registration(value, self._task.stream, self._task.unit))
-        self._keep_what_is_read(head)
+        features = () if arrived.statement is None else arrived.statement.features
+        self._keep_what_is_read(head, features)
         self._remember(head, kept)
+        self._history.state(features, self._task.unit, lambda: later(kept.sent, head.sent, 0))
+        self._sequencer.add_features(self._history.features)
         self._order_by(head, arrived.statement)
         before = head.sequencer.ordered
         self._take(head, kept, arrived, is_first=is_first)
@@ -205,9 +209,13 @@ class StreamOrder:
         head.lateness, head.duplicates = ordering.lateness, ordering.duplicates.value
         self._sequencer.adopt(replace(ordering, live=0))
 
-    def _keep_what_is_read(self, head: Head) -> None:
-        """Have a place for each attribute that patterns read; begin the list anew if the last micro-batch left names out."""
-        read = used_attributes(head.registrations.values())
+    def _keep_what_is_read(self, head: Head, features: Iterable[Feature]) -> None:
+        """Have a place for each attribute that patterns or features read, and for each feature.
+
+        The list begins anew if the last micro-batch left names out.
+        """
+        counted = [name for each in features for name in (*each.inputs(), each.name)]
+        read = used_attributes(head.registrations.values()).union(counted)
         if head.left_out:
             head.attributes, head.left_out = sorted(read), 0
             self._sequencer.lay_out(head.attributes)
@@ -292,8 +300,9 @@ class StreamOrder:
     def _keep_sent(self, head: Head, kept: Kept, batches: list[EdgeBatch]) -> None:
         """Keep what went out, while it is in the window."""
         window, edges = max(self._history.window, self._history.counted), self._history.edges
+        window = max(window, self._history.longest(self._task.unit))
         if batches and (window or edges):
-            bare = [batch.bare() for batch in batches]
+            bare = [batch.bare(self._history.inputs) for batch in batches]
             joined = bare[0].followed_by(bare[1:])
             kept.sent.put(head.micro_batch, joined.pack())
             head.sent.append(SentBlock(head.micro_batch, joined.last_ts or 0, self._sequencer.numbered))

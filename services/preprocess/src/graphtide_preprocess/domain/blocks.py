@@ -149,8 +149,8 @@ class BlockReader:
         self._read = read
         self._statement = None if statement is None or statement.is_removed else statement
         self._has_asked = self._statement is not None
-        if self._has_asked:
-            self._decoder.read(read())
+        if self._statement is not None:
+            self._decoder.read((*read(), *(name for each in self._statement.features for name in each.inputs())))
 
     def blocks(self, records: Iterable[Record]) -> Iterator[Block]:
         """Yield the blocks of the records."""

@@ -1,20 +1,25 @@
-"""What went out within the window: which ids are known, and the statistics of the stream.
+"""What went out within the window: which ids are known, the values of features, and the statistics of the stream.
 
-It is made of the edges that went out, micro-batch by micro-batch, without attributes. So it can be rebuilt from what was kept
-of them, and one that stopped at an earlier micro-batch can catch up. It is of one epoch. Memory: O(edges of the window).
+It is made of the edges that went out, micro-batch by micro-batch, with the attributes that features read. So it can be rebuilt
+from what was kept of them, and one that stopped at an earlier micro-batch can catch up. It is of one epoch. Memory: O(edges of
+the window).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.time import MAX_EVENT_TIME
+from graphtide_native.features import StreamFeatures
 from graphtide_native.records import Duplicates, EdgeBatch
 from graphtide_native.statistics import StreamStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from graphtide_core.statistics.snapshot import StatisticsSnapshot
+    from graphtide_core.stream_features import Feature
+    from graphtide_core.time import TimeUnit
     from graphtide_native.records import Symbols
 
 
@@ -28,6 +33,7 @@ class History:
         counted: ticks of the window that is counted; 0 if nothing is.
         epoch: of the stream.
         duplicates: drops what is known, and knows what it lets through.
+        features: knows what went out; None where nothing is counted of the stream.
     """
 
     def __init__(self, symbols: Symbols, window: int, counted: int, epoch: int = 0, edges: int = 0) -> None:
@@ -38,6 +44,8 @@ class History:
         self.counted = counted
         self.edges = edges
         self.duplicates = Duplicates(window, edges)
+        self.features: StreamFeatures | None = None
+        self._stated: tuple[Feature, ...] = ()
         self._symbols = symbols
         self._statistics = self._none_counted()
 
@@ -50,10 +58,33 @@ class History:
     def catch_up(self, kept: Iterable[tuple[int, bytes]]) -> None:
         """Learn what went out in later micro-batches; each has its number and its packed edges."""
         for micro_batch, block in kept:
-            batch = EdgeBatch.unpack(block, self._symbols, [], 0)
+            batch = self._unpacked(block)
             self.duplicates.filter(batch)
+            if self.features is not None:
+                self.features.add_to(batch)
             self.count([batch])
             self.micro_batch = micro_batch
+
+    def state(self, features: tuple[Feature, ...], unit: TimeUnit, kept: Callable[[], Iterable[tuple[int, bytes]]]) -> None:
+        """Count these features; `kept` gives all that went out in the window, as `catch_up` takes it."""
+        if features == self._stated:
+            return
+        self._stated, self.features = features, StreamFeatures(features, unit) if features else None
+        if self.features is not None:
+            for _, block in kept():
+                self.features.add_to(self._unpacked(block))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The attributes to keep of what goes out."""
+        return () if self.features is None else self.features.inputs
+
+    def longest(self, unit: TimeUnit) -> int:
+        """Return the ticks of the longest window of the features."""
+        return max((min(each.longest.ticks_at_least(unit), MAX_EVENT_TIME) for each in self._stated), default=0)
+
+    def _unpacked(self, block: bytes) -> EdgeBatch:
+        return EdgeBatch.unpack(block, self._symbols, self.inputs, 0)
 
     def count(self, batches: Iterable[EdgeBatch]) -> None:
         """Count what goes out."""
