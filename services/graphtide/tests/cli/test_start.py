@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import graphtide
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from graphtide.cli.app import VERBS, app, load
 from graphtide_core.installing import line_for
@@ -114,6 +116,12 @@ def test_match_over_a_text_loads_what_it_matches_with(files: Path) -> None:
     assert (status, len((files / "found.jsonl").read_text().splitlines())) == (0, 1)
     # Patterns are parsed with lark.
     assert parts == {"graphtide_native", "graphtide_query", "lark", "msgspec"}
+
+
+def test_match_over_a_table_loads_nothing_that_pyarrow_can_do_without(files: Path) -> None:
+    pq.write_table(pa.Table.from_pylist([{"ts": 1, "src": "ann", "dst": "bob", "label": "pay"}]), files / "payments.parquet")
+    status, parts = after("match", files / "p.gtp", files / "payments.parquet", "--output", files / "found.jsonl")
+    assert (status, parts) == (0, {"graphtide_native", "graphtide_query", "lark", "msgspec", "pyarrow"})
 
 
 @pytest.mark.parametrize(

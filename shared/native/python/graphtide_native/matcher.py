@@ -11,7 +11,6 @@ from graphtide_core.plans import EventPlan, GraphPlan, Plan
 from graphtide_core.time import TimeUnit
 
 from graphtide_native import _native
-from graphtide_native.funnel import NativeFunnel, funnel
 from graphtide_native.kinds import Kinds, by_kind
 from graphtide_native.match_batch import MatchBatch
 from graphtide_native.reports import PatternReport, Totals, report_of
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from graphtide_core.funnel import Funnel
     from graphtide_core.plans import AnyPlan, EventUnit
 
+    from graphtide_native.funnel import NativeFunnel
     from graphtide_native.records import EdgeBatch, Symbols
 
 DEFAULT_MOST = 65_536
@@ -492,7 +492,11 @@ class Matcher:
         )
 
     def _funnel(self, plan: Plan, reported: NativeFunnel | None) -> Funnel | None:
-        return None if reported is None else funnel(reported, plan.pattern, self._asked)
+        if reported is None:
+            return None
+        from graphtide_native.funnel import funnel  # noqa: PLC0415 - what is not traced does without
+
+        return funnel(reported, plan.pattern, self._asked)
 
     def _emitted(self, begin: Callable[[], bool]) -> Iterator[MatchBatch]:
         """Begin work; yield what comes of it."""

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from lark import Token, v_args
 
 from graphtide_query.language import ast, graph_ast
-from graphtide_query.language.datalog_binder import bind_program
 from graphtide_query.language.event_builder import EventRules
-from graphtide_query.language.gcore_binder import bind_query
 from graphtide_query.language.spelling import read_string
 from graphtide_query.language.tokens import constant_of, locate, name_of, negate_number, number_of, optional_name, span
 
@@ -29,8 +27,13 @@ class GraphRules(EventRules):
         name = optional_name(stated)
         view = body if isinstance(body, graph_ast.View) else None
         query = body.body if isinstance(body, graph_ast.View) else body
+        # Other patterns do without the binders.
         if isinstance(query, graph_ast.Query):
+            from graphtide_query.language.gcore_binder import bind_query  # noqa: PLC0415
+
             return bind_query(name, view, query)
+        from graphtide_query.language.datalog_binder import bind_program  # noqa: PLC0415
+
         return bind_program(name, view, query)
 
     def view(self, name: Token, _bracket: Token, body: _Body) -> graph_ast.View:
