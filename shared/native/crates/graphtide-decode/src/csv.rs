@@ -4,6 +4,7 @@
 //! unquoted field stands for itself, text behind a closing quote belongs to the field. A [`Dialect`] separates fields otherwise,
 //! or names the columns elsewhere. Cost: a few passes of `memchr` over each record.
 
+mod bulk;
 pub(crate) mod fields;
 mod header;
 
@@ -43,6 +44,8 @@ pub struct CsvDecoder {
     writer: Writer,
     header: Option<Header>,
     fields: Fields,
+    /// What reads many records at once.
+    bulk: bulk::Columns,
     /// What reads records in place of all that, where there is a statement.
     statement: Option<Box<CsvStatement>>,
 }
@@ -81,6 +84,7 @@ impl CsvDecoder {
             writer,
             header: None,
             fields: Fields::quoted_by(quote),
+            bulk: bulk::Columns::default(),
             statement: None,
         }
     }
@@ -152,7 +156,8 @@ impl CsvDecoder {
     }
 
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        let Self { attributes, types, names, dialect, times, nulls, zeek, splitter, writer, header, fields, statement } = self;
+        let Self { attributes, types, names, dialect, times, nulls, zeek, splitter, writer, header, fields, bulk, statement } =
+            self;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         let mut ended = false;
@@ -161,6 +166,16 @@ impl CsvDecoder {
         let is_plain = !has_other_lines && times.is_none() && nulls.is_empty() && !dialect.has_decimal_comma;
         let plain = dialect.delimiter.quoted().filter(|_| is_plain);
         while !ended {
+            if let (Some(delimiter), Some(header), None) = (plain, &header, &statement)
+                && let Some(lines) = splitter.plain_lines()
+            {
+                let (bytes, count) = (lines.text.len(), lines.count);
+                if bulk.write_all(lines, delimiter, (header, attributes), writer, &mut target) {
+                    splitter.pass_lines((bytes, count));
+                    continue;
+                }
+                splitter.leave_lines(bytes);
+            }
             // Pieces borrow the splitter, so the two ways to get one cannot be one expression that tries the other.
             let piece = if let Some(piece) = splitter.next() {
                 piece

@@ -157,7 +157,32 @@ impl JsonLinesDecoder {
         let Options { times, nulls, .. } = options;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
+        let mut take = |line, bytes: &[u8], text: Result<&str, RowError>| {
+            let result = text.and_then(|text| {
+                let mut fields = parse(keys, text)?;
+                if !nulls.is_empty() {
+                    fields.drop_nulls(nulls);
+                }
+                check_types(&fields, declared, &attributes.names)?;
+                let ts = parse_ts(fields.get(Column::Ts), times.as_ref())?;
+                write(writer, &mut target, (seen, keys.kind()), attributes.wanted(), (line, ts), &fields, bytes)
+            });
+            if let Err(error) = result {
+                let error = if times.is_some() { error } else { as_written(error, ts, bytes) };
+                writer.reject(&mut target, line, &error, bytes);
+            }
+        };
         loop {
+            if let Records::Lines(lines) = records
+                && let Some(plain) = lines.plain_lines()
+            {
+                for (line, text) in (plain.line..).zip(plain.lines()).filter(|(_, text)| !is_blank(text.as_bytes())) {
+                    take(line, text.as_bytes(), Ok(text));
+                }
+                let passed = (plain.text.len(), plain.count);
+                lines.pass_lines(passed);
+                continue;
+            }
             let piece = if let Some(piece) = records.next() {
                 piece
             } else if last && let Some(piece) = records.finish() {
@@ -165,29 +190,18 @@ impl JsonLinesDecoder {
             } else {
                 break;
             };
-            let (line, bytes, result) = match piece {
-                Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
+            match piece {
+                Piece::Record { bytes, .. } if is_blank(bytes) => {}
                 Piece::Record { line, bytes, .. } => {
-                    let result = parse(keys, bytes)
-                        .and_then(|mut fields| {
-                            if !nulls.is_empty() {
-                                fields.drop_nulls(nulls);
-                            }
-                            check_types(&fields, declared, &attributes.names)?;
-                            let ts = parse_ts(fields.get(Column::Ts), times.as_ref())?;
-                            write(writer, &mut target, (seen, keys.kind()), attributes.wanted(), (line, ts), &fields, bytes)
-                        })
-                        .map_err(|error| if times.is_some() { error } else { as_written(error, ts, bytes) });
-                    (line, bytes, result)
+                    // Checked once for the whole line, texts need no second look.
+                    let text = std::str::from_utf8(bytes);
+                    take(line, bytes, text.map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() }));
                 }
                 Piece::TooLong { line, head } => {
-                    (line, head, Err(RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD }))
+                    take(line, head, Err(RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD }));
                 }
                 // Quotes protect nothing here, so none is left open; a line that ends within one is not JSON.
-                Piece::OpenQuote { line, bytes } => (line, bytes, Err(RowError::OpenQuote)),
-            };
-            if let Err(error) = result {
-                writer.reject(&mut target, line, &error, bytes);
+                Piece::OpenQuote { line, bytes } => take(line, bytes, Err(RowError::OpenQuote)),
             }
         }
     }
@@ -208,7 +222,7 @@ impl JsonLinesDecoder {
             };
             match piece {
                 Piece::Record { line, bytes, .. } => {
-                    if !bytes.iter().all(u8::is_ascii_whitespace) {
+                    if !is_blank(bytes) {
                         statement.take(writer, &mut target, line, bytes);
                     }
                 }
@@ -307,9 +321,12 @@ fn projected(options: &Options) -> (Projection, Vec<(usize, AttributeType)>, Key
 }
 
 #[inline]
-fn parse<'t>(keys: &mut Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
-    // Checked once for the whole line, texts need no second look.
-    let text = std::str::from_utf8(line).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(u8::is_ascii_whitespace)
+}
+
+#[inline]
+fn parse<'t>(keys: &mut Keys, text: &'t str) -> Result<Fields<'t>, RowError> {
     let mut fields = keys.no_fields();
     if keys.flat(text, &mut fields) {
         return Ok(fields);

@@ -85,7 +85,7 @@ struct Meaning {
 struct Known {
     name: Box<str>,
     /// The name as it is written, with the quote and the colon behind it; none if it is written with escapes.
-    closed: Option<Box<str>>,
+    closed: Option<flat::Closed>,
     meaning: Meaning,
 }
 
@@ -93,7 +93,7 @@ struct Known {
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
     keys: Vec<Known>,
-    /// For every key, and behind them for the beginning of an object, the key that came next the last time.
+    /// For the beginning of an object, and behind it for every key, the key that came next the last time.
     next: Vec<usize>,
     attributes: usize,
     /// Whether names of other attributes are wanted.
@@ -152,7 +152,7 @@ impl Keys {
     fn meaning(&mut self, name: &str) -> &mut Meaning {
         let place = self.keys.iter().position(|key| *key.name == *name).unwrap_or_else(|| {
             let is_plain = !name.contains(['"', '\\']);
-            let closed = is_plain.then(|| format!("{name}\":").into());
+            let closed = is_plain.then(|| flat::Closed::new(format!("{name}\":")));
             self.keys.push(Known { name: name.into(), closed, meaning: Meaning::default() });
             self.keys.len() - 1
         });

@@ -26,6 +26,7 @@ mod arrow_columns;
 mod arrow_ticks;
 mod arrow_written;
 mod avro;
+mod digits;
 mod encoded;
 mod json_objects;
 mod json_record;

@@ -3,6 +3,8 @@
 //! It may answer no where records are in order: what it does not know for certain is left to a decoder. So it never has to agree
 //! with a decoder about a record that is bad. Cost: a search for line ends and the times, nothing a record else.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
@@ -12,6 +14,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter, memrchr};
+
+use crate::digits;
 
 /// Looks at lines that come in blocks.
 pub struct OrderScan {
@@ -27,13 +31,17 @@ enum Form {
     /// Fields between bytes: how many come before the time, and the quote, which none may have.
     Fields { delimiter: u8, before: usize, quote: Option<u8> },
     /// Lines of JSON with the time under a name.
-    Json(Box<Finder<'static>>),
+    Json(Arc<Finder<'static>>),
 }
 
 /// The newest time, by how times are written.
 enum Newest {
     None,
-    Integer(u64),
+    /// An integer, and its digits.
+    Integer {
+        time: u64,
+        length: usize,
+    },
     /// Seconds and the digits behind the point.
     Decimal(u64, Vec<u8>),
     /// ISO 8601 in UTC, always as long: later ones have greater bytes.
@@ -55,7 +63,7 @@ impl OrderScan {
 
     /// Prepares for lines of JSON, with times under a name of letters, digits and underscores.
     pub fn json(name: &str, numbers: bool) -> Self {
-        Self::new(Form::Json(Box::new(Finder::new(&format!("\"{name}\"")).into_owned())), numbers)
+        Self::new(Form::Json(Arc::new(Finder::new(&format!("\"{name}\"")).into_owned())), numbers)
     }
 
     fn new(form: Form, numbers: bool) -> Self {
@@ -79,26 +87,57 @@ impl OrderScan {
         if !self.carried.is_empty() {
             start = memchr(b'\n', block).map_or(block.len(), |end| end + 1);
             let mut line = std::mem::take(&mut self.carried);
-            line.extend_from_slice(&block[..start - 1]);
+            line.extend_from_slice(&block[..start]);
             if !(self.is_plain(&line) && self.look(&line)) {
                 return false;
             }
         }
-        let lines = &block[start..=end];
-        let mut from = 0;
-        for to in memchr_iter(b'\n', lines) {
-            if !self.look(&lines[from..to]) {
-                return false;
-            }
-            from = to + 1;
+        if !self.look(&block[start..=end]) {
+            return false;
         }
         self.carried.extend_from_slice(&block[end + 1..]);
         true
     }
 
+    /// Looks at lines with their ends.
+    fn look(&mut self, lines: &[u8]) -> bool {
+        if let Form::Json(name) = &self.form {
+            let name = Arc::clone(name);
+            return self.look_at_objects(lines, &name);
+        }
+        let mut from = 0;
+        for to in memchr_iter(b'\n', lines) {
+            if !self.look_at_row(without_return(&lines[from..to])) {
+                return false;
+            }
+            from = to + 1;
+        }
+        true
+    }
+
+    /// Looks at lines of JSON by one search for the name, which must be once in each that is not empty.
+    fn look_at_objects(&mut self, lines: &[u8], name: &Finder<'_>) -> bool {
+        let mut names = name.find_iter(lines).peekable();
+        let mut from = 0;
+        for to in memchr_iter(b'\n', lines) {
+            let line = without_return(&lines[from..to]);
+            if !line.is_empty() {
+                let Some(at) = names.next_if(|at| *at < to) else { return false };
+                let is_later =
+                    time_behind(&lines[at + name.needle().len()..to]).is_some_and(|time| self.newest.take(time, self.numbers));
+                if !is_later || names.peek().is_some_and(|next| *next < to) {
+                    return false;
+                }
+            }
+            from = to + 1;
+        }
+        true
+    }
+
     /// Looks at a last line without an end.
     pub fn finish(&mut self) -> bool {
-        let line = std::mem::take(&mut self.carried);
+        let mut line = std::mem::take(&mut self.carried);
+        line.push(b'\n');
         self.is_plain(&line) && self.look(&line)
     }
 
@@ -111,59 +150,42 @@ impl OrderScan {
     }
 
     #[inline]
-    fn look(&mut self, line: &[u8]) -> bool {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+    fn look_at_row(&mut self, line: &[u8]) -> bool {
+        let Form::Fields { delimiter, before, .. } = self.form else { return false };
         if line.is_empty() {
             return true;
         }
-        if let (Form::Fields { delimiter, before: 0, .. }, Newest::Integer(newest)) = (&self.form, &mut self.newest) {
-            // Most files: one look at each digit.
-            let mut number = 0;
-            let mut length = 0;
-            for &byte in line.iter().take(MOST_DIGITS + 1) {
-                let digit = byte.wrapping_sub(b'0');
-                if digit > 9 {
-                    break;
-                }
-                number = number * 10 + u64::from(digit);
-                length += 1;
-            }
-            let is_whole = length > 0 && length <= MOST_DIGITS && (line[0] != b'0' || length == 1);
-            let is_later = is_whole && number >= *newest && line.get(length).is_none_or(|byte| byte == delimiter);
-            *newest = number;
-            return is_later;
+        if before == 0
+            && let Newest::Integer { time, length } = &mut self.newest
+            && line.get(*length).is_none_or(|byte| *byte == delimiter)
+            && let Some(number) = line.get(..*length).and_then(whole)
+        {
+            // Most times of a file are as long.
+            return number >= std::mem::replace(time, number);
         }
-        let value = match &self.form {
-            Form::Fields { delimiter, before, .. } => {
-                let mut rest = line;
-                for _ in 0..*before {
-                    let Some(end) = memchr(*delimiter, rest) else { return false };
-                    rest = &rest[end + 1..];
-                }
-                &rest[..memchr(*delimiter, &rest[..rest.len().min(LONGEST)]).unwrap_or(rest.len())]
-            }
-            Form::Json(name) => {
-                let Some(at) = name.find(line) else { return false };
-                let rest = &line[at + name.needle().len()..];
-                if name.find(rest).is_some() {
-                    return false;
-                }
-                let Some(value) = rest.trim_ascii_start().strip_prefix(b":") else { return false };
-                let value = value.trim_ascii_start();
-                if let Some(text) = value.strip_prefix(b"\"") {
-                    let Some(end) = memchr(b'"', text) else { return false };
-                    &text[..end]
-                } else {
-                    let end = value.iter().position(|byte| !(byte.is_ascii_digit() || *byte == b'.')).unwrap_or(value.len());
-                    if !matches!(value.get(end), None | Some(b',' | b'}' | b' ')) {
-                        return false;
-                    }
-                    &value[..end]
-                }
-            }
-        };
+        let mut rest = line;
+        for _ in 0..before {
+            let Some(end) = memchr(delimiter, rest) else { return false };
+            rest = &rest[end + 1..];
+        }
+        let value = &rest[..memchr(delimiter, &rest[..rest.len().min(LONGEST)]).unwrap_or(rest.len())];
         self.newest.take(value, self.numbers)
     }
+}
+
+/// What may be a time behind a name of JSON.
+#[inline]
+fn time_behind(rest: &[u8]) -> Option<&[u8]> {
+    let value = rest.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+    if let Some(text) = value.strip_prefix(b"\"") {
+        return Some(&text[..memchr(b'"', text)?]);
+    }
+    let end = value.iter().position(|byte| !(byte.is_ascii_digit() || *byte == b'.')).unwrap_or(value.len());
+    matches!(value.get(end), None | Some(b',' | b'}' | b' ')).then(|| &value[..end])
+}
+
+fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 impl Newest {
@@ -171,9 +193,9 @@ impl Newest {
     #[inline]
     fn take(&mut self, value: &[u8], numbers: bool) -> bool {
         match self {
-            Self::Integer(newest) => match whole(value) {
-                Some(time) if time >= *newest => {
-                    *newest = time;
+            Self::Integer { time, length } => match whole(value) {
+                Some(found) if found >= *time => {
+                    (*time, *length) = (found, value.len());
                     true
                 }
                 _ => false,
@@ -195,7 +217,7 @@ impl Newest {
             }
             Self::None => {
                 *self = if let Some(time) = whole(value).filter(|_| numbers) {
-                    Self::Integer(time)
+                    Self::Integer { time, length: value.len() }
                 } else if let Some((time, digits)) = decimal(value).filter(|_| numbers) {
                     Self::Decimal(time, digits.to_vec())
                 } else if is_iso(value) {
@@ -244,18 +266,7 @@ fn ascend<T: ArrowPrimitiveType<Native: Into<i64>>>(column: &ArrayRef, newest: &
 /// The number of digits, without a sign or a leading zero.
 #[inline]
 fn whole(value: &[u8]) -> Option<u64> {
-    if value.is_empty() || value.len() > MOST_DIGITS || (value[0] == b'0' && value.len() > 1) {
-        return None;
-    }
-    let mut number = 0;
-    for byte in value {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number = number * 10 + u64::from(digit);
-    }
-    Some(number)
+    digits::unsigned(value).filter(|_| value[0] != b'0' || value.len() == 1)
 }
 
 fn decimal(value: &[u8]) -> Option<(u64, &[u8])> {

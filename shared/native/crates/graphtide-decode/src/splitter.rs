@@ -4,7 +4,7 @@
 //! A record ends at a line feed outside quotes; its line end (LF or CRLF) is not a part of it; empty lines are not records.
 //! Cost: each byte is looked at a constant number of times, also in a record that many blocks carry.
 
-use memchr::{memchr, memchr_iter, memchr2};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 
 /// Longest record of a text format, in bytes; a longer one is rejected and reading continues after the next line feed.
 pub const MAX_RECORD: usize = 16 << 20;
@@ -42,6 +42,32 @@ enum Mode {
     InQuotes,
 }
 
+/// Whole lines, without quotes that protect anything: each is a record, or empty.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainLines<'b> {
+    /// The line of the first.
+    pub(crate) line: u64,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// Their text, with their line ends.
+    pub(crate) text: &'b str,
+}
+
+impl<'b> PlainLines<'b> {
+    /// The lines without their ends.
+    pub(crate) fn lines(self) -> impl Iterator<Item = &'b str> {
+        let mut from = 0;
+        memchr_iter(b'\n', self.text.as_bytes()).map(move |to| {
+            let line = &self.text[from..to];
+            from = to + 1;
+            line.strip_suffix('\r').unwrap_or(line)
+        })
+    }
+}
+
+/// Bytes of lines that are handed out together, at most: they stay in the cache while they are read.
+const MOST_OF_LINES: usize = 64 << 10;
+
 /// Where the next piece lies in the buffer.
 #[derive(Clone, Copy, Debug)]
 struct Found {
@@ -67,13 +93,29 @@ pub(crate) struct Splitter {
     scan: Scan,
     skipping: bool,
     begun: bool,
+    /// Where the next quote is, or the end of the buffer; void once it was passed.
+    next_quote: usize,
+    /// Up to where lines are to be records of their own.
+    one_by_one: usize,
 }
 
 impl Splitter {
     /// Makes a splitter for lines; with a delimiter, quotes at the start of a field protect line ends.
     pub(crate) fn new(delimiter: Option<u8>) -> Self {
         let (comment, buffer, scan) = (Box::default(), Vec::new(), Scan::default());
-        Self { delimiter, quote: b'"', comment, buffer, start: 0, line: 1, scan, skipping: false, begun: false }
+        Self {
+            delimiter,
+            quote: b'"',
+            comment,
+            buffer,
+            start: 0,
+            line: 1,
+            scan,
+            skipping: false,
+            begun: false,
+            next_quote: 0,
+            one_by_one: 0,
+        }
     }
 
     /// The same with another sign around fields.
@@ -90,6 +132,7 @@ impl Splitter {
     pub(crate) fn restart(&mut self, line: u64) {
         self.buffer.clear();
         self.start = 0;
+        self.forget_places();
         self.line = line;
         self.scan = Scan::default();
         self.skipping = false;
@@ -104,7 +147,54 @@ impl Splitter {
     pub(crate) fn feed(&mut self, block: &[u8]) {
         self.buffer.drain(..self.start);
         self.start = 0;
+        self.forget_places();
         self.buffer.extend_from_slice(block);
+    }
+
+    fn forget_places(&mut self) {
+        self.next_quote = 0;
+        self.one_by_one = 0;
+    }
+
+    /// Returns the next lines that are whole, have no quotes that protect anything and are UTF-8, if the next line is so. They
+    /// are still there until they are [passed](Self::pass_lines), or [left](Self::leave_lines) to [`next`](Self::next).
+    pub(crate) fn plain_lines(&mut self) -> Option<PlainLines<'_>> {
+        let Self { start, line, ref buffer, .. } = *self;
+        if !self.begun || self.skipping || !self.comment.is_empty() || start < self.one_by_one || start == buffer.len() {
+            return None;
+        }
+        // What was looked at before has no line end.
+        let (seen, most) = (self.scan.offset, &buffer[start..buffer.len().min(start + MOST_OF_LINES)]);
+        let mut end = seen + memrchr(b'\n', most.get(seen..)?)? + 1;
+        if self.delimiter.is_none() {
+            self.next_quote = buffer.len();
+        } else if self.next_quote <= start {
+            self.next_quote = memchr(self.quote, &buffer[start..]).map_or(buffer.len(), |at| start + at);
+        }
+        if self.next_quote < start + end {
+            end = seen + memrchr(b'\n', most.get(seen..self.next_quote - start)?)? + 1;
+        }
+        let lines = &most[..end];
+        let text = match std::str::from_utf8(lines) {
+            Ok(text) => text,
+            Err(error) => {
+                let valid = &lines[..error.valid_up_to()];
+                std::str::from_utf8(&valid[..=memrchr(b'\n', valid)?]).ok()?
+            }
+        };
+        Some(PlainLines { line, count: line_feeds(text.as_bytes()) as usize, text })
+    }
+
+    /// Passes plain lines: so many bytes, so many lines.
+    pub(crate) fn pass_lines(&mut self, (bytes, count): (usize, usize)) {
+        self.scan = Scan::default();
+        self.start += bytes;
+        self.line += count as u64;
+    }
+
+    /// Leaves plain lines to [`next`](Self::next): so many bytes.
+    pub(crate) fn leave_lines(&mut self, bytes: usize) {
+        self.one_by_one = self.start + bytes;
     }
 
     /// Returns the next piece that is complete.

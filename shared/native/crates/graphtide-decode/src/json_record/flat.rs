@@ -1,6 +1,6 @@
 //! Flat objects of plain values, which most records are, read in one pass.
 //!
-//! Everything that is not plain (escapes, nesting, numbers with places, an odd character) is left to the full reader; what both
+//! Everything that is not plain (escapes, nesting, numbers with exponents, an odd character) is left to the full reader; what both
 //! read is the same. Cost: each byte is looked at once or twice, in words; a key is mostly the one that followed last time.
 
 use std::borrow::Cow;
@@ -8,6 +8,15 @@ use std::borrow::Cow;
 use memchr::memchr2;
 
 use super::{Fields, Keys, Meaning, Scalar};
+
+/// The place of the key that begins an object, among those that come next.
+const BEGINNING: usize = 0;
+
+/// Keys that are remembered, at most: more would be searched through for each that is not among them.
+const MOST_KEYS: usize = 64;
+
+/// Bytes of a key that is remembered though it means nothing, at most.
+const LONGEST_KEY: usize = 64;
 
 /// Digits of an integer that surely fits 64 bits.
 const MOST_DIGITS: usize = 18;
@@ -23,37 +32,25 @@ impl Keys {
     }
 
     fn members<'t>(&mut self, rest: &mut Rest<'t>, fields: &mut Fields<'t>) -> Option<()> {
-        let mut last = self.keys.len();
+        let mut last = BEGINNING;
         rest.token(b'{')?;
         loop {
             rest.token(b'"')?;
             let expected = self.next[last];
-            if rest.passes(self.keys[expected].closed.as_deref()) {
-                last = expected;
+            let place = if self.keys[expected].closed.as_ref().is_some_and(|closed| rest.passes(closed)) {
+                Some(expected)
             } else {
                 let key = rest.string()?;
                 rest.token(b':')?;
-                if let Some(found) = self.found_after(last, key) {
-                    last = found;
-                } else {
+                let found = self.found_after(last, key);
+                if found.is_none() {
                     rest.value(|value| self.pass(fields, key, &value))?;
-                    match rest.next()? {
-                        b',' => continue,
-                        b'}' => return rest.is_blank().then_some(()),
-                        _ => return None,
-                    }
                 }
-            }
-            let meaning = self.keys[last].meaning;
-            if meaning.nests {
-                return None;
-            }
-            if self.is_as_written(meaning)
-                && let Some(digits) = rest.decimal()
-            {
-                fields.keep_as_written(meaning, digits).ok()?;
-            } else {
-                rest.value(|value| keep(fields, meaning, value))?;
+                found
+            };
+            if let Some(place) = place {
+                last = place + 1;
+                self.member(self.keys[place].meaning, rest, fields)?;
             }
             match rest.next()? {
                 b',' => {}
@@ -63,11 +60,44 @@ impl Keys {
         }
     }
 
-    /// The place of a key that means something, to be expected after another from now on.
+    /// Reads the value of a key.
+    #[inline]
+    fn member<'t>(&self, meaning: Meaning, rest: &mut Rest<'t>, fields: &mut Fields<'t>) -> Option<()> {
+        if meaning == Meaning::default() {
+            rest.value(drop)
+        } else if meaning.nests {
+            None
+        } else if self.is_as_written(meaning) {
+            if let Some(digits) = rest.decimal() {
+                return fields.keep_as_written(meaning, digits).ok();
+            }
+            let mut is_whole = true;
+            rest.value(|value| {
+                is_whole = !matches!(value, Scalar::Float(_));
+                keep(fields, meaning, value);
+            })?;
+            is_whole.then_some(())
+        } else {
+            rest.value(|value| keep(fields, meaning, value))
+        }
+    }
+
+    /// The place of a key, to be expected after another from now on; none if it means nothing and is not to be remembered.
     fn found_after(&mut self, last: usize, name: &str) -> Option<usize> {
-        let found = self.keys.iter().position(|key| *key.name == *name)?;
+        let found = self.keys.iter().position(|key| *key.name == *name).or_else(|| self.remember(name))?;
         self.next[last] = found;
         Some(found)
+    }
+
+    /// Remembers a key that means nothing, unless its name is wanted, or there are many.
+    #[cold]
+    fn remember(&mut self, name: &str) -> Option<usize> {
+        if self.discover || self.keys.len() >= MOST_KEYS || name.len() > LONGEST_KEY {
+            return None;
+        }
+        self.meaning(name);
+        self.next.push(0);
+        Some(self.keys.len() - 1)
     }
 
     /// Passes over the value of a key that means nothing.
@@ -82,6 +112,37 @@ impl Keys {
 #[inline(never)]
 fn keep<'t>(fields: &mut Fields<'t>, meaning: Meaning, value: Scalar<'t>) {
     fields.keep(meaning, value);
+}
+
+/// Bytes that are compared at once.
+const AT_ONCE: usize = 16;
+
+/// A key with what closes it, and its bytes as a number, if they are that few.
+#[derive(Clone, Debug)]
+pub(super) struct Closed {
+    text: Box<str>,
+    bytes: u128,
+    /// The bits that count; none where the key is longer.
+    mask: u128,
+}
+
+impl Closed {
+    pub(super) fn new(text: String) -> Self {
+        let (mut bytes, mut mask) = ([0; AT_ONCE], [0; AT_ONCE]);
+        if text.len() <= AT_ONCE {
+            bytes[..text.len()].copy_from_slice(text.as_bytes());
+            mask[..text.len()].fill(u8::MAX);
+        }
+        Self { text: text.into(), bytes: u128::from_le_bytes(bytes), mask: u128::from_le_bytes(mask) }
+    }
+
+    #[inline]
+    fn begins(&self, text: &[u8]) -> bool {
+        match text.first_chunk() {
+            Some(first) if self.mask != 0 => u128::from_le_bytes(*first) & self.mask == self.bytes,
+            _ => text.starts_with(self.text.as_bytes()),
+        }
+    }
 }
 
 /// The part of a text that is not read yet.
@@ -114,11 +175,10 @@ impl<'t> Rest<'t> {
 
     /// Passes these bytes, if they come next.
     #[inline]
-    fn passes(&mut self, wanted: Option<&str>) -> bool {
-        let length =
-            wanted.filter(|wanted| self.text.as_bytes()[self.place..].starts_with(wanted.as_bytes())).map_or(0, str::len);
-        self.place += length;
-        length > 0
+    fn passes(&mut self, wanted: &Closed) -> bool {
+        let begins = self.text.as_bytes().get(self.place..).is_some_and(|rest| wanted.begins(rest));
+        self.place += if begins { wanted.text.len() } else { 0 };
+        begins
     }
 
     /// A text up to its closing quote, without escapes.
@@ -143,13 +203,20 @@ impl<'t> Rest<'t> {
                 keep(Scalar::Text(Cow::Borrowed(text)));
             }
             b'-' => {
-                let number = self.digits().filter(|number| *number != 0)?;
-                keep(Scalar::Int(-number));
+                let begin = self.place;
+                match self.digits() {
+                    Some(0) => return None,
+                    Some(number) => keep(Scalar::Int(-number)),
+                    None => keep(Scalar::Float(-self.fraction(begin)?)),
+                }
             }
             b'0'..=b'9' => {
                 self.place -= 1;
-                let number = self.digits()?;
-                keep(Scalar::Int(number));
+                let begin = self.place;
+                match self.digits() {
+                    Some(number) => keep(Scalar::Int(number)),
+                    None => keep(Scalar::Float(self.fraction(begin)?)),
+                }
             }
             b't' => {
                 self.word("rue")?;
@@ -192,6 +259,12 @@ impl<'t> Rest<'t> {
         }
         self.place = end;
         self.text.get(begin..end)
+    }
+
+    /// A number with a decimal point that begins there, without a sign and without an exponent.
+    fn fraction(&mut self, begin: usize) -> Option<f64> {
+        let is_digit = self.text.as_bytes().get(begin).is_some_and(u8::is_ascii_digit);
+        self.decimal().filter(|_| is_digit)?.parse().ok().filter(|number: &f64| number.is_finite())
     }
 
     /// An integer without a sign: not too long, without zeros in front, and with nothing behind it that continues with it.
@@ -257,7 +330,7 @@ mod tests {
     use super::*;
     use crate::columns::ColumnNames;
 
-    const VALUES: [&str; 30] = [
+    const VALUES: [&str; 36] = [
         "1",
         "0",
         "-1",
@@ -265,6 +338,12 @@ mod tests {
         "01",
         "-",
         "1.5",
+        "-1.5",
+        "-0.0",
+        "- 1.5",
+        "01.5",
+        "0.1000000000000000055511151231257827",
+        "1.5e3",
         "1e3",
         "1E3",
         "999999999999999999",
