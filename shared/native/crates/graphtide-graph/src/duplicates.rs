@@ -7,9 +7,10 @@
 //! Invariant: after a batch, exactly the ids let through within one of the two windows and not released are known, and within
 //! it an id is distinguished from one that has left them. Identity is the id itself, never a hash of it. An id that was made
 //! cannot come again, and no deletion names it: such records pass, and are forgotten.
-//! Cost: O(1) a record, memory for the insertions with an id within the window. The table is larger than the cache, so records
-//! are taken a few at a time: first all their ids are hashed, then all their places looked at, and only then is one decided
-//! after the other.
+//! Cost: O(1) a record, memory for the insertions with an id within the window. As long as ids ascend, as those of a counter do,
+//! each is compared with the one before, and no other: the table is made with the first that does not. The table is larger than
+//! the cache, so records are taken a few at a time: first all their ids are hashed, then all their places looked at, and only
+//! then is one decided after the other.
 
 mod slots;
 
@@ -58,6 +59,8 @@ pub struct Duplicates<S = FxBuildHasher> {
     /// Number of the first of them, counted around: a window holds at most 2^31.
     first: u32,
     texts: TextQueue,
+    /// Whether the ids let through ascend, shorter ones first, and none was released: then `known` has none of them.
+    ascends: bool,
     /// The known ids by their numbers.
     known: Slots,
     hasher: S,
@@ -90,6 +93,7 @@ impl<S: BuildHasher> Duplicates<S> {
             passed: VecDeque::new(),
             first: 0,
             texts: TextQueue::default(),
+            ascends: true,
             known: Slots::new(),
             hasher,
             replaces: false,
@@ -136,6 +140,14 @@ impl<S: BuildHasher> Duplicates<S> {
 
     /// Takes some rows, and notes those that are duplicates.
     fn take(&mut self, batch: &EdgeBatch, rows: Range<usize>, repeated: &mut Vec<usize>) {
+        let rows = if self.ascends { self.take_ascending(batch, rows) } else { rows };
+        if rows.is_empty() {
+            self.expire();
+            return;
+        }
+        if self.ascends {
+            self.know_all();
+        }
         let mut tags = [Tag::NONE; AT_A_TIME];
         for (tag, row) in tags.iter_mut().zip(rows.clone()) {
             if let IdRef::Given(id) = batch.id(row) {
@@ -157,6 +169,35 @@ impl<S: BuildHasher> Duplicates<S> {
             self.counted += u64::from(batch.is_edge(row));
         }
         self.expire();
+    }
+
+    /// Takes rows as long as their ids ascend, so that none is a duplicate; returns the rest.
+    fn take_ascending(&mut self, batch: &EdgeBatch, rows: Range<usize>) -> Range<usize> {
+        for row in rows.clone() {
+            if let IdRef::Given(id) = batch.id(row) {
+                let follows = self.passed.back().is_none_or(|last| precedes(self.id(last), id));
+                if !follows || batch.operations()[row] == Operation::Delete {
+                    return row..rows.end;
+                }
+                self.now = self.now.max(batch.ts()[row]);
+                self.push(id, Tag::NONE);
+            }
+            self.now = self.now.max(batch.ts()[row]);
+            self.counted += u64::from(batch.is_edge(row));
+        }
+        rows.end..rows.end
+    }
+
+    /// Makes the table of the ids let through.
+    #[cold]
+    fn know_all(&mut self) {
+        self.ascends = false;
+        self.known.reserve(self.passed.len());
+        for place in 0..self.passed.len() {
+            let tag = Tag::new(self.hasher.hash_one(self.id(&self.passed[place])));
+            self.passed[place].tag = tag;
+            self.known.insert(tag, self.first.wrapping_add(place as u32));
+        }
     }
 
     /// Whether a record is no duplicate; what is let through is known from now on.
@@ -221,13 +262,17 @@ impl<S: BuildHasher> Duplicates<S> {
             if left == 0 {
                 return;
             }
-            self.known.warm(self.passed.iter().take(left).map(|passed| passed.tag));
+            if !self.ascends {
+                self.known.warm(self.passed.iter().take(left).map(|passed| passed.tag));
+            }
             for _ in 0..left {
                 let Some(passed) = self.passed.pop_front() else { return };
                 self.counted_with.pop_front();
                 // An id released and let through again has a number of its own, further back.
                 let first = self.first;
-                if let Some(place) = self.known.find(passed.tag, |number| number == first) {
+                if !self.ascends
+                    && let Some(place) = self.known.find(passed.tag, |number| number == first)
+                {
                     self.known.remove(place);
                 }
                 self.first = self.first.wrapping_add(1);
@@ -236,6 +281,17 @@ impl<S: BuildHasher> Duplicates<S> {
                 }
             }
         }
+    }
+}
+
+/// Whether an id comes before another: numbers before texts, shorter texts before longer ones.
+#[inline]
+fn precedes(one: KeyRef<'_>, other: KeyRef<'_>) -> bool {
+    match (one, other) {
+        (KeyRef::Number(one), KeyRef::Number(other)) => one < other,
+        (KeyRef::Text(one), KeyRef::Text(other)) => (one.len(), one) < (other.len(), other),
+        (KeyRef::Number(_), KeyRef::Text(_)) => true,
+        (KeyRef::Text(_), KeyRef::Number(_)) => false,
     }
 }
 
@@ -388,16 +444,18 @@ mod tests {
         let many: Vec<String> =
             (0..120).map(|number| if number % 2 == 0 { format!("{number}") } else { format!("id-{number}") }).collect();
         let few = ["3", "7", "07", "007", "a", "b", "", "1234567890123456789", "+7", "7 "];
-        for case in 0..600 {
-            let explicit = random(3);
+        for case in 0..800 {
+            let explicit = random(4);
             let length = random(if case % 3 == 0 { 400 } else { 40 });
             let mut ts = if random(20) == 0 { Time::MIN } else { 0 };
+            let mut ascending = many.iter().skip(1).step_by(2);
             let records: Vec<(Time, Option<&str>, Operation)> = (0..length)
                 .map(|_| {
                     ts += random(3).cast_signed() * random(2).cast_signed();
                     let id = match explicit {
                         0 => few[random(10) as usize],
                         1 => many[random(120) as usize].as_str(),
+                        3 if random(12) > 0 => ascending.next().map_or("7", String::as_str),
                         _ => few[random(3) as usize],
                     };
                     let id = (random(8) > 0).then_some(id);
@@ -485,8 +543,8 @@ mod tests {
             let records: Vec<_> = ids.iter().map(|id| (0, Some(id.as_str()), Operation::Insert)).collect();
             let mut duplicates = Duplicates::with_hasher((10, 0), hasher);
             assert_eq!(filtered(&mut duplicates, &records, &[1_000]).len(), number);
-            assert_eq!(duplicates.known.len(), number);
             assert_eq!(filtered(&mut duplicates, &records, &[1_000]), [0_u64; 0]);
+            assert_eq!(duplicates.known.len(), number);
             filtered(&mut duplicates, &[(10, None, Operation::Insert)], &[1]);
             assert_eq!((duplicates.passed.len(), duplicates.known.len(), duplicates.texts.len()), (0, 0, 0));
         }
