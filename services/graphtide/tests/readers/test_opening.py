@@ -175,6 +175,34 @@ def test_an_empty_stream_of_json_lines_or_rows_is_not_an_error(tmp_path: Path) -
     assert [list(open_stream(tmp_path / name).batches()) for name in ("a.jsonl", "a.parquet")] == [[], []]
 
 
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize("coded", [True, False])
+def test_texts_of_parquet_are_the_same_however_they_are_written(tmp_path: Path, type: pa.DataType, coded: bool) -> None:
+    """Texts repeat in the first rows and differ in the last, so that codes and plain texts are in one column."""
+    texts = {
+        "src": [f"a{row % 9}" if row < 3_000 else f"{row}" for row in range(ROWS)],
+        "dst": [None if row == 4_000 else "" if row == 4_001 else f"b{row % 7}" for row in range(ROWS)],
+        "label": [None if row == 4_500 else f"l{row % 5}" for row in range(ROWS)],
+        "id": [None if row % 11 == 0 else f"i{row}" for row in range(ROWS)],
+        "note": [None if row % 3 else f"n{row % 4}" for row in range(ROWS)],
+    }
+    plain = pa.table({"ts": range(ROWS), **texts})
+    table = pa.table({"ts": range(ROWS), **{name: pa.array(values).cast(type) for name, values in texts.items()}})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet", use_dictionary=coded, row_group_size=1_500)
+
+    def read(name: str) -> tuple[list[dict[str, object]], list[tuple[int, str]]]:
+        reader = open_stream(tmp_path / name, ReaderOptions(attributes=("note",), block_rows=700))
+        records = [row for batch in reader.batches() for row in batch.to_records()]
+        return records, [(letter.line, letter.reason) for letter in reader.take_dead_letters()]
+
+    with pa.ipc.new_file(tmp_path / "a.arrow", plain.schema) as writer:
+        writer.write_table(plain)
+    records, letters = read("a.parquet")
+    assert (records, letters) == read("a.arrow")
+    assert letters == [(4_001, "dst is missing"), (4_002, "dst is empty"), (4_501, "label is missing")]
+    assert len(records) == ROWS - len(letters)
+
+
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.ipc"])
 def test_a_damaged_or_narrow_columnar_file_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name

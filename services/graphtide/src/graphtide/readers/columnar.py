@@ -23,7 +23,7 @@ from graphtide.readers.statements import decoder_by_statement
 from graphtide.record import RECORD_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_native.records import StatementDecoder
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from graphtide.readers.source import ByteSource
 
 _OLD_FEATHER_MAGIC = b"FEA1"
+_BYTES_OF_CODE = 4
+"""Bytes that a value takes in a column of codes, at most; its dictionary is among them."""
+
 _DAMAGED = (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError, NotImplementedError, LookupError)
 """What pyarrow raises, by where the damage is."""
 
@@ -44,11 +47,10 @@ def read_parquet(source: ByteSource, options: ReaderOptions) -> DecodingReader:
     if not source.head.startswith(PARQUET.magic):
         _refuse(source, "this is not a Parquet file")
     try:
-        schema = pq.read_schema(source.location)
-        labels = [name for name in _labels(options) if name in schema.names and pa.types.is_string(schema.field(name).type)]
-        # Labels repeat: read as codes, they are looked up once each.
-        file = pq.ParquetFile(source.location, read_dictionary=labels)
+        file = pq.ParquetFile(source.location)
         wanted = select_columns(file.schema_arrow, options)
+        if codes := _codes(file, wanted, _labels(options)):
+            file = pq.ParquetFile(source.location, read_dictionary=codes)
     except _DAMAGED as error:
         _refuse(source, f"this is not a readable Parquet file ({_first_line(error)})", error)
 
@@ -171,6 +173,30 @@ def select_columns(schema: pa.Schema, options: ReaderOptions) -> list[str]:
         return fields_read(options.definition, options.attributes, schema.names)
     names = {options.columns.get(name, name) for name in RECORD_COLUMNS} | {*options.attributes, *options.types}
     return [name for name in schema.names if name in names]
+
+
+def _codes(file: pq.ParquetFile, wanted: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """Return the columns of texts that are read as codes of a dictionary, whose texts are looked up once each.
+
+    That are labels, which repeat, and what the file itself has by codes, by the size of its first rows.
+    """
+    texts = {name for name in wanted if _is_text(file.schema_arrow.field(name).type)}
+    found = texts.intersection(labels)
+    if file.metadata.num_row_groups:
+        first = file.metadata.row_group(0)
+        for column in map(first.column, range(first.num_columns)):
+            name = column.path_in_schema
+            if (
+                name in texts
+                and column.has_dictionary_page
+                and column.total_uncompressed_size < _BYTES_OF_CODE * column.num_values
+            ):
+                found.add(name)
+    return sorted(found)
+
+
+def _is_text(type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type))
 
 
 def _labels(options: ReaderOptions) -> list[str]:

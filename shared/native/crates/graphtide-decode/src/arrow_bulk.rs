@@ -105,11 +105,19 @@ fn present_keys(keys: &Keys<'_>, rows: usize, arena: &mut TextArena) -> Option<V
             let offsets = array.value_offsets();
             plain(array.value_data(), offsets.iter().map(|offset| offset.as_usize()), arena)
         }
-        Keys::Texts(Texts::Dictionary { codes, nulls: None, values, distinct }) if *distinct <= rows => {
-            // A value that no row has may be missing, or empty.
-            let key = |code| values.get(code).and_then(|text| present(text, arena));
-            let known: Vec<Option<Key>> = (0..*distinct).map(key).collect();
-            codes.iter().map(|code| known[*code]).collect()
+        Keys::Texts(Texts::Dictionary { codes, nulls: None, values, distinct }) if *distinct > rows => {
+            codes.iter().map(|code| values.get(*code).and_then(|text| present(text, arena))).collect()
+        }
+        Keys::Texts(Texts::Dictionary { codes, nulls: None, values, distinct }) => {
+            // A value that no row has may be missing, or empty: each is looked at with the first row that has it.
+            let mut known: Vec<Option<Key>> = vec![None; *distinct];
+            let mut key = |code: usize| {
+                if known[code].is_none() {
+                    known[code] = values.get(code).and_then(|text| present(text, arena));
+                }
+                known[code]
+            };
+            codes.iter().map(|code| key(*code)).collect()
         }
         _ => None,
     }
