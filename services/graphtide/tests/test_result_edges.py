@@ -73,6 +73,39 @@ def test_edges_come_with_results_and_go_with_what_is_withdrawn(monkeypatch: pyte
     assert deletions > 10, "something must be withdrawn"
 
 
+def as_records(edges: list[Edge]) -> list[dict[str, Any]]:
+    return [
+        {"ts": edge.ts, "op": "delete", "id": edge.id}
+        if edge.operation is Operation.DELETE
+        else {"ts": edge.ts, "src": edge.source, "dst": edge.target, "label": edge.label, "id": edge.id}
+        for edge in edges
+    ]
+
+
+def test_lines_of_edges_are_the_edges_of_the_interface(tmp_path: Path) -> None:
+    text, stream, found = tmp_path / "q.gtp", tmp_path / "s.jsonl", tmp_path / "edges.jsonl"
+    deletions = 0
+    for seed in seeds(40):
+        rng = random.Random(seed)
+        query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
+        text.write_text(print_pattern(query))
+        stream.write_bytes(to_json_lines(edges))
+        run("match", text, stream, "--edges", "--lateness", "0", "--output", found)
+        expected = as_records(list(graphtide.match(query, list(edges)).edges()))
+        assert [json.loads(line) for line in found.read_text().splitlines()] == expected, print_pattern(query)
+        deletions += sum("op" in each for each in expected)
+    assert deletions > 10, "something must be withdrawn"
+
+
+def test_names_in_lines_of_edges_are_json(tmp_path: Path) -> None:
+    names = ['"', "\\", "\n", "\x01", "ü", "7", "\u2028"]
+    records = [{"ts": at, "src": name, "dst": "a", "label": "a"} for at, name in enumerate(names)]
+    (tmp_path / "v.gtp").write_text("GRAPH VIEW one AS ( CONSTRUCT (x)-[:one]->(y) MATCH (x)-[:a]->(y) ON s WINDOW(1ms) )")
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    lines = run("match", tmp_path / "v.gtp", tmp_path / "s.jsonl", "--edges").encode().split(b"\n")
+    assert [json.loads(line)["src"] for line in lines if line] == names
+
+
 def test_what_reads_a_view_reads_its_edges(tmp_path: Path) -> None:
     records = [
         {"ts": 1, "src": "u", "dst": "v", "label": "a", "id": "e1"},

@@ -30,6 +30,7 @@ CLOSED: Final[Mapping[str, set[frozenset[str]]]] = {
                 "output::fields",
                 "output::interval",
                 "output::occurrence",
+                "output::result_edges",
                 "output::returned",
                 "output::rows",
                 "output::valid",

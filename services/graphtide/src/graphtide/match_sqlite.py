@@ -3,23 +3,25 @@
 Columns are those of `graphtide.matches`, but those of edges and events, and paths of graph queries, are rows of `edges`. Times
 are ticks of the stream, lists are JSON; what a pattern returns has the type of each value. A batch is one transaction. The
 database is new, and whole with indexes on match ids once it is closed. Names of columns that differ in the case of letters
-alone get underscores: SQLite has no case. Cost: an object a value, in Python.
+alone get underscores: SQLite has no case. Cost: an object a value, made a column at a time.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from typing import TYPE_CHECKING, Final, Self
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
 from graphtide_core.errors import FatalError
+from graphtide_native.match_tables import list_values
 
 from graphtide.field_types import is_exact_as, name_type
 from graphtide.match_columns import MatchRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -104,28 +106,30 @@ class MatchDatabase:
             with self._database:
                 self._database.execute("BEGIN")
                 for matches in pending:
-                    columns = self._values(matches)
+                    columns, lists = self._values(matches)
                     numbers = range(self._written + 1, self._written + 1 + len(matches))
-                    rows = zip(numbers, *(map(_cell, columns[name]) for name in self._columns), strict=True)
+                    cells = (map(_cell, columns[name]) if name in lists else columns[name] for name in self._columns)
+                    rows = zip(numbers, *cells, strict=True)
                     self._database.executemany(f"INSERT INTO matches VALUES ({values})", rows)  # noqa: S608 - question marks
-                    self._database.executemany("INSERT INTO edges VALUES (?, ?, ?, ?, ?, ?)", _edges(columns, numbers))
+                    self._database.executemany(
+                        "INSERT INTO edges VALUES (?, ?, ?, ?, ?, ?)", chain.from_iterable(_edges(columns, lists, numbers))
+                    )
                     self._written += len(matches)
         except sqlite3.Error as error:
             raise self._unwritable(error) from error
 
-    def _values(self, matches: MatchBatch) -> dict[str, Sequence[object]]:
-        """Return the values of matches by column; times are ticks."""
+    def _values(self, matches: MatchBatch) -> tuple[dict[str, list[Any]], set[str]]:
+        """Return the values of matches by column, times as ticks; and the columns that may have lists."""
         kinds = self._rows.kinds(matches)
         types = [name_type(found) for found in kinds]
         table = self._rows.rows(matches, kinds, types)
-        columns = {
-            field.name: (column.cast(pa.int64()) if pa.types.is_timestamp(field.type) else column).to_pylist()
-            for field, column in zip(table.schema, table.columns, strict=True)
-        }
+        columns = dict(zip(table.schema.names, list_values(table), strict=True))
+        lists = {field.name for field in table.schema if pa.types.is_list(field.type)}
         for name, type, found in zip(self._rows.fields, types, kinds, strict=True):
             if not is_exact_as(type, found):
                 columns[f"fields.{name}"] = [match.fields.get(name) for match in matches]
-        return columns
+                lists.add(f"fields.{name}")
+        return columns, lists
 
     def close(self) -> None:
         """Write what is left, index it and make the database whole.
@@ -155,8 +159,8 @@ class MatchDatabase:
         self.close()
 
 
-def _edges(columns: dict[str, Sequence[object]], numbers: Sequence[int]) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of edges: of each part its ids in their order."""
+def _edges(columns: dict[str, list[Any]], lists: set[str], numbers: Sequence[int]) -> Iterator[Iterable[tuple[object, ...]]]:
+    """Yield the rows of edges, of one part after another: its ids in their order."""
     ids = columns["match_id"]
     for column, values in columns.items():
         if column == "path":
@@ -165,11 +169,15 @@ def _edges(columns: dict[str, Sequence[object]], numbers: Sequence[int]) -> Iter
             part, _, name = column.partition(".")
         else:
             continue
-        for number, match_id, value in zip(numbers, ids, values, strict=True):
-            if isinstance(value, list):
-                yield from ((number, match_id, part, name, place, edge) for place, edge in enumerate(value))
-            elif value is not None:
-                yield number, match_id, part, name, 0, value
+        if column in lists:
+            yield (
+                (number, match_id, part, name, place, edge)
+                for number, match_id, value in zip(numbers, ids, values, strict=True)
+                for place, edge in enumerate(value or ())
+            )
+        else:
+            rows = zip(numbers, ids, repeat(part), repeat(name), repeat(0), values, strict=False)
+            yield rows if None not in values else (row for row in rows if row[-1] is not None)
 
 
 def _cell(value: object) -> object:

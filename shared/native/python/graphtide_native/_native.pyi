@@ -26,6 +26,7 @@ __all__ = [
     "Occurrences",
     "OrderScan",
     "RawBatchDecoder",
+    "ResultEdges",
     "ResultsAt",
     "Sequencer",
     "StatementDecoder",
@@ -36,6 +37,7 @@ __all__ = [
     "check_pattern",
     "check_unit",
     "last_of_ascending",
+    "python_lists",
 ]
 
 @final
@@ -485,6 +487,14 @@ class TableLayout:
     ) -> TableLayout: ...
 
 @final
+class ResultEdges:
+    """The results of graph queries as edges; wrapped by `graphtide_native.edge_lines.EdgeLines`."""
+
+    def __new__(cls) -> ResultEdges: ...
+    def lines(self, batch: MatchBatch) -> bytes:
+        """Return the edges and deletions of reported results as JSON Lines."""
+
+@final
 class ResultsAt:
     """The results of graph queries that are valid at an instant; wrapped by `graphtide_native.results_at.ResultsAt`."""
 
@@ -822,6 +832,9 @@ def last_of_ascending(rows: object, newest: int) -> int | None:
 
     None if that is not sure: they do not, or the column is of another type.
     """
+
+def python_lists(rows: object) -> list[list[Any] | None]:
+    """Return the values of each column of a record batch, times as ticks; None for a column of a type that no match has."""
 
 def check_unit(unit: bytes) -> None:
     """Raise ValueError where a matcher would not take event patterns with their plan as a unit."""

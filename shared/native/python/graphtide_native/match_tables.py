@@ -102,6 +102,12 @@ class MatchTables:
         return _native.TableLayout(self._unit, named, self._families, [*self._fields], [*queries], [*self._labels], patterns)
 
 
+def list_values(rows: pa.RecordBatch) -> list[list[Any]]:
+    """Return the values of each column of rows as objects, times as ticks. Cost: far less than pyarrow's own."""
+    made = zip(rows.columns, _native.python_lists(rows), strict=True)
+    return [column.to_pylist() if values is None else values for column, values in made]
+
+
 def _of_edges(pattern: Any) -> list[tuple[str | None, _Parts]]:
     edges, vertices = (("edges", each.name) for each in pattern.edges), (("vertices", each.name) for each in pattern.vertices)
     return [(None, [*edges, *vertices])]

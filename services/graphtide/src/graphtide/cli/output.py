@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.formats import StreamFormat
 
-    from graphtide.edge_lines import EdgeLines
+    from graphtide.edge_lines import EdgeLinesSink
     from graphtide.match_files import MatchTableFile
     from graphtide.match_sqlite import MatchDatabase
     from graphtide.options import MatchOptions
@@ -140,11 +140,13 @@ def valid_results(
     return ValidResultsSink(instant, _lines(sink, "results that are valid at a time"))
 
 
-def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile | MatchDatabase, at: str | None) -> EdgeLines:
+def edge_lines(
+    patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile | MatchDatabase, at: str | None
+) -> EdgeLinesSink:
     """Return what writes the results of graph queries as a stream of edges."""
     from graphtide_query.families import family_of  # noqa: PLC0415 - help does without
 
-    from graphtide.edge_lines import EdgeLines  # noqa: PLC0415 - as above
+    from graphtide.edge_lines import EdgeLinesSink  # noqa: PLC0415 - as above
 
     if at is not None:
         message = "what is valid at a time is not a stream of edges: leave one of both out"
@@ -154,7 +156,7 @@ def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile 
         if not outputs or any(len(output.columns) != _COLUMNS for output in outputs):
             message = f"what {pattern.name!r} reports is not an edge: only results of graph queries with two columns are"
             raise typer.BadParameter(message, param_hint="--edges")
-    return EdgeLines(_lines(sink, "edges"))
+    return EdgeLinesSink(_lines(sink, "edges"))
 
 
 def _lines(sink: MatchFile | MatchTableFile | MatchDatabase, what: str) -> MatchFile:

@@ -11,6 +11,7 @@ mod match_columns;
 mod matcher;
 mod matches;
 mod order;
+mod python_lists;
 mod record_form;
 mod records;
 mod simulation;
@@ -31,5 +32,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     match_columns::register(m)?;
     matches::register(m)?;
     order::register(m)?;
+    python_lists::register(m)?;
     statistics::register(m)
 }

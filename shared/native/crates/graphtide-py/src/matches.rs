@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphtide_engine::output::{
-    ComponentRef, IntervalRef, Kind, Layout, MatchBatch, OccurrenceRef, PathStep, PatternNames, ResultsAt,
+    ComponentRef, IntervalRef, Kind, Layout, MatchBatch, OccurrenceRef, PathStep, PatternNames, ResultEdges, ResultsAt,
 };
 use graphtide_graph::key::{IdRef, KeyRef};
 use pyo3::prelude::*;
@@ -158,6 +158,23 @@ impl PyResultsAt {
     }
 }
 
+#[pyclass(name = "ResultEdges", module = "graphtide_native._native")]
+#[derive(Default)]
+struct PyResultEdges(ResultEdges);
+
+#[pymethods]
+impl PyResultEdges {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn lines<'py>(&mut self, py: Python<'py>, batch: &PyMatchBatch) -> Bound<'py, PyBytes> {
+        let lines = py.detach(|| self.0.lines(&batch.inner, &batch.names));
+        PyBytes::new(py, &lines)
+    }
+}
+
 fn component_parts(component: &ComponentRef<'_>, names: &PatternNames, identity: [u8; 32]) -> ComponentParts {
     let count = names.edges.len();
     let edges = component.edges(count).into_iter().map(|ids| ids.iter().map(|id| (id.to_string(), id.is_made())).collect());
@@ -188,5 +205,6 @@ fn interval_parts(interval: &IntervalRef<'_>, names: &PatternNames, kind: Kind, 
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyMatchBatch>()?;
+    m.add_class::<PyResultEdges>()?;
     m.add_class::<PyResultsAt>()
 }
