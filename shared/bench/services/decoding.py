@@ -3,8 +3,9 @@
 `python shared/bench/services/decoding.py [--edges 60000] [--output FILE] [--before FILE]`
 
 A record has five fields that are read and two that are not. A statement reads three of them in nested objects of JSON Lines,
-or under other names in CSV. It reports the instructions of each and, for a statement, how many times as fast as columns that
-is; with `--before` the counts are compared with those of another build, which `--output` wrote.
+under other names in CSV, or as groups of a regular expression in the lines of the same CSV. It reports the instructions of each
+and, for a statement, how many times as fast as columns that is; with `--before` the counts are compared with those of another
+build, which `--output` wrote.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ PROGRAM: Final = NATIVE / "target" / "release" / "examples" / "decode"
 COUNTED: Final = "decode::decode_block"
 NESTED: Final = "STREAM s EDGE (source.id)-[kind]->(target.id) SET amount = data.amount, note = note AT time"
 RENAMED: Final = "STREAM s EDGE (source)-[kind]->(target) SET amount = sum, note = note AT time"
+GROUPS: Final = ",".join(f"(?P<{name}>[^,]*)" for name in ("time", "source", "target", "kind", "sum", "note"))
+BY_REGEX: Final = f"{RENAMED} FORMAT regex '{GROUPS}'"
 
 
 def main() -> None:
@@ -67,7 +70,8 @@ def cases(folder: Path, edges: int) -> dict[str, tuple[str, ...]]:
     lines = [",".join(map(str, (*row, "y", row[0]))) for row in rows]
     write(folder / "plain.csv", iter(["ts,src,dst,label,amount,note,x,z", *lines]))
     write(folder / "renamed.csv", iter(["time,source,target,kind,sum,note,x,z", *lines]))
-    for name, statement in (("nested", NESTED), ("renamed", RENAMED)):
+    write(folder / "lines.txt", iter(lines))
+    for name, statement in (("nested", NESTED), ("renamed", RENAMED), ("by regex", BY_REGEX)):
         (definition,) = parse_streams(statement)
         (folder / name).write_bytes(encode_definition(definition))
     return {
@@ -75,6 +79,7 @@ def cases(folder: Path, edges: int) -> dict[str, tuple[str, ...]]:
         "jsonl statement": ("jsonl", "nested.jsonl", "nested"),
         "csv columns": ("csv", "plain.csv"),
         "csv statement": ("csv", "renamed.csv", "renamed"),
+        "csv regex": ("regex", "lines.txt", "by regex"),
     }
 
 
