@@ -548,6 +548,12 @@ class Matcher:
     def refill(self, records: int) -> None:
         """Refill every work budget as so many records do."""
 
+    def find_partial_matches(self, number: int, most: int, budget: int) -> bool:
+        """Begin to look for the partial matches of a pattern that are nearest to completion; return whether that is done."""
+
+    def partial_matches(self) -> bytes | None:
+        """Take what was found of them, as JSON; None if there is no such pattern, or it was taken."""
+
     def totals(self) -> dict[str, int]:
         """Return the counts of the whole pass."""
 

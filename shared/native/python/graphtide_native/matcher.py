@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 DEFAULT_MOST = 65_536
 """Matches that one call gives at once, so that a burst of matches is handed over in parts."""
 
+MOST_PARTIAL_MATCHES = 100
+"""Partial matches of a pattern that are shown."""
+
+MOST_ROWS = 20_000
+"""Stored rows that are looked at for them: about a millisecond."""
+
 SLICE_SECONDS = 0.02
 """How long work continues before Python has the word."""
 
@@ -443,6 +449,29 @@ class Matcher:
     def mark_shed(self, number: int) -> None:
         """Mark a pattern's matches as incomplete from now on, as they were where its state comes from."""
         self._native.mark_shed(number)
+
+    def partial_matches(self, number: int, most: int = MOST_PARTIAL_MATCHES, budget: int = MOST_ROWS) -> bytes:
+        """Return the partial matches of a pattern that are nearest to completion, and counts by step of its plan, as JSON.
+
+        Call it between two `push`es, with the iterator of the last one exhausted. The form is that of
+        `graphtide_core.partial_matches.PartialMatches`.
+
+        Args:
+            number: of the pattern.
+            most: partial matches returned.
+            budget: stored rows that are looked at; beyond, the result is marked as truncated.
+
+        Raises:
+            LookupError: there is no such pattern.
+        Complexity: O(budget), and what left the window since the pattern's last edge.
+        """
+        if not self._native.find_partial_matches(number, most, budget):
+            self._finish()
+        found = self._native.partial_matches()
+        if found is None:
+            message = f"no pattern has the number {number}"
+            raise LookupError(message)
+        return found
 
     def totals(self) -> Totals:
         """Return the counts of the whole pass."""

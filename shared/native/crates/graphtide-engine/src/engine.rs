@@ -6,12 +6,14 @@
 
 use graphtide_graph::Time;
 use graphtide_graph::clock::Now;
+use graphtide_graph::store::EdgeStore;
 
 use crate::arrival::{Arrival, Deleted, Deletion, Drained, Outcome};
 use crate::dispatch::Admission;
 use crate::ids::{ReaderId, RingId};
 use crate::lists::Postings;
 use crate::meter::Meter;
+use crate::nearest::Nearest;
 use crate::output::{ItemReport, Rows};
 use crate::replay::{Begun, ConsumptionCursor};
 use crate::trace::{Fates, Node, Step, Tally, Tracer};
@@ -142,6 +144,10 @@ pub trait Explained {
     fn report(&self) -> Vec<ItemReport> {
         Vec::new()
     }
+
+    /// Counts the partial matches that it stores by step, and offers those that are nearest to completion; an engine that
+    /// stores none counts no step. Work on other threads is done before.
+    fn nearest(&self, _store: &EdgeStore, _nearest: &mut Nearest) {}
 
     /// What it counts by itself of the steps of its plan, traced or not.
     fn steps(&self) -> Vec<(Step, Tally)> {

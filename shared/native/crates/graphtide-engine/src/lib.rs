@@ -12,6 +12,7 @@ pub mod ids;
 pub mod limits;
 pub mod lists;
 pub mod meter;
+pub mod nearest;
 pub mod output;
 pub mod pattern;
 pub mod replay;

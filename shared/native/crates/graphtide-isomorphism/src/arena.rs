@@ -2,7 +2,8 @@
 //!
 //! A node is `[chain, previous, next, payload…]` in 32-bit words. `previous`/`next` link the nodes of one bucket, newest first;
 //! `chain` links the nodes that expire with the same edge and is the engine's. Freed nodes are linked through `next`.
-//! Invariant: a bucket exists while it has a node; `previous` of its first node is the bucket itself, marked by [`BUCKET`].
+//! Invariant: a bucket exists while it has a node; `previous` of its first node is the bucket itself, marked by [`BUCKET`];
+//! `previous` of a freed node, and of no other, is [`FREED`].
 //! Cost: O(1) expected to add, remove and find a bucket; O(bucket) to walk it.
 
 use std::hash::BuildHasher;
@@ -18,6 +19,9 @@ const PREVIOUS: usize = 1;
 const NEXT: usize = 2;
 const HEADER: usize = 3;
 const BUCKET: u32 = 1 << 31;
+
+/// Stands for the previous node of a freed one.
+const FREED: u32 = u32::MAX - 1;
 
 #[derive(Debug)]
 struct Bucket {
@@ -134,6 +138,7 @@ impl Item {
                 }
             }
         }
+        self.words[start + PREVIOUS] = FREED;
         self.words[start + NEXT] = self.free;
         self.free = node;
         self.live -= 1;
@@ -161,6 +166,22 @@ impl Item {
     #[inline]
     pub fn next(&self, node: u32) -> u32 {
         self.words[node as usize * self.stride + NEXT]
+    }
+
+    /// Next node of the same chain, or [`NIL`].
+    pub fn chained(&self, node: u32) -> u32 {
+        self.words[node as usize * self.stride + CHAIN]
+    }
+
+    /// How many nodes [`nodes`](Self::nodes) looks at, freed ones too.
+    pub fn places(&self) -> usize {
+        self.words.len() / self.stride
+    }
+
+    /// All nodes alive, in no order.
+    pub fn nodes(&self) -> impl Iterator<Item = u32> {
+        let nodes = self.words.chunks_exact(self.stride).enumerate();
+        nodes.filter(|(_, words)| words[PREVIOUS] != FREED).map(|(node, _)| node as u32)
     }
 
     /// What a node holds.
@@ -241,5 +262,20 @@ mod tests {
             }
         }
         assert_eq!((item.words.len(), item.buckets.len()), (10 * 5, 10));
+        assert_eq!((item.places(), item.nodes().count()), (10, 0));
+    }
+
+    #[test]
+    fn all_nodes_are_those_alive() {
+        for indexed in [false, true] {
+            let mut item = Item::new(1, indexed);
+            let nodes: Vec<u32> = (0..5).map(|value| item.add(u64::from(value % 2), NIL, [value])).collect();
+            item.remove(nodes[1]);
+            item.remove(nodes[3]);
+            item.add(0, NIL, [9]);
+            let mut found: Vec<u32> = item.nodes().map(|node| item.payload(node)[0]).collect();
+            found.sort_unstable();
+            assert_eq!(found, [0, 2, 4, 9]);
+        }
     }
 }

@@ -7,6 +7,7 @@
 mod arena;
 pub mod concurrent;
 pub mod filtering;
+mod nearest;
 pub mod plan;
 pub mod search;
 pub mod shape;

@@ -12,11 +12,11 @@ use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::output::PatternNames;
 use graphtide_engine::replay::{Begun, ConsumptionCursor};
 use graphtide_graph::symbol::{SharedSymbols, SymbolTable};
-use graphtide_match::matcher::{Matcher, Options, Past, Progress, Status};
+use graphtide_match::matcher::{Matcher, Options, PartialMatches, Past, Progress, Status};
 use graphtide_match::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::matches::PyMatchBatch;
 use crate::records::{PyEdgeBatch, PySymbols};
@@ -54,6 +54,7 @@ enum Answer {
     Replanned(Result<bool, InvalidPlan>),
     Added(Result<PatternId, InvalidPlan>),
     AddedUnit(Result<Vec<PatternId>, InvalidPlan>),
+    PartialMatches(Box<Option<PartialMatches>>),
     Begun,
 }
 
@@ -127,7 +128,8 @@ impl PyMatcher {
     fn replanned(&mut self) -> PyResult<bool> {
         match self.answer.take() {
             Some(Answer::Replanned(outcome)) => outcome.map_err(|error| PyValueError::new_err(error.to_string())),
-            Some(Answer::Pushed(_) | Answer::Added(_) | Answer::AddedUnit(_) | Answer::Begun) | None => Ok(false),
+            Some(Answer::Pushed(_) | Answer::Added(_) | Answer::AddedUnit(_) | Answer::PartialMatches(_) | Answer::Begun)
+            | None => Ok(false),
         }
     }
 
@@ -174,9 +176,10 @@ impl PyMatcher {
             Some(Answer::Added(outcome)) => {
                 outcome.map(|number| number.0).map_err(|error| PyValueError::new_err(error.to_string()))
             }
-            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::AddedUnit(_) | Answer::Begun) | None => {
-                Err(PyRuntimeError::new_err("no pattern was added"))
-            }
+            Some(
+                Answer::Pushed(_) | Answer::Replanned(_) | Answer::AddedUnit(_) | Answer::PartialMatches(_) | Answer::Begun,
+            )
+            | None => Err(PyRuntimeError::new_err("no pattern was added")),
         }
     }
 
@@ -202,9 +205,8 @@ impl PyMatcher {
                 let numbers = outcome.map_err(|error| PyValueError::new_err(error.to_string()))?;
                 Ok(numbers.into_iter().map(|number| number.0).collect())
             }
-            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Added(_) | Answer::Begun) | None => {
-                Err(PyRuntimeError::new_err("no unit was added"))
-            }
+            Some(Answer::Pushed(_) | Answer::Replanned(_) | Answer::Added(_) | Answer::PartialMatches(_) | Answer::Begun)
+            | None => Err(PyRuntimeError::new_err("no unit was added")),
         }
     }
 
@@ -291,6 +293,19 @@ impl PyMatcher {
     fn mark_shed(&mut self, number: u32) -> PyResult<()> {
         self.ready_mut()?.mark_shed(PatternId(number));
         Ok(())
+    }
+
+    fn find_partial_matches(&mut self, py: Python<'_>, number: u32, most: usize, budget: u64) -> PyResult<bool> {
+        self.start(py, None, move |matcher, meter| {
+            Answer::PartialMatches(Box::new(matcher.partial_matches(PatternId(number), most, budget, meter)))
+        })
+    }
+
+    fn partial_matches<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let Some(Answer::PartialMatches(found)) = self.answer.take() else { return Ok(None) };
+        let Some(found) = *found else { return Ok(None) };
+        let encoded = py.detach(|| serde_json::to_vec(&found)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Some(PyBytes::new(py, &encoded)))
     }
 
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

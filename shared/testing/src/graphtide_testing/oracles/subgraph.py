@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Live:
+class Live:
     """An insert in the window, and when it came. Equal to itself alone: two records may carry one id at different times.
 
     Attributes:
@@ -51,8 +51,8 @@ class SubgraphOracle:
         self._pattern = pattern
         self._instants = Instants.of(pattern, unit)
         self._now: EventTime | None = None
-        self._live: list[_Live] = []
-        self._reported: list[tuple[_Live, ...]] = []
+        self._live: list[Live] = []
+        self._reported: list[tuple[Live, ...]] = []
         self._came = 0
         self._unit = unit
         self.begin()
@@ -96,7 +96,7 @@ class SubgraphOracle:
         self._came += 1
         queries = enumerate(self._pattern.edges)
         places = frozenset(place for place, query in queries if fits_alone(self._pattern, query, edge))
-        arrived = _Live(edge, now, self._came, places)
+        arrived = Live(edge, now, self._came, places)
         self._instants.take()
         self._live.append(arrived)
         new = [
@@ -109,15 +109,15 @@ class SubgraphOracle:
         self._reported += emitted
         return self._found(emitted, MatchKind.MATCH, edge.ts)
 
-    def _distinct(self, matches: list[tuple[_Live, ...]]) -> list[tuple[_Live, ...]]:
+    def _distinct(self, matches: list[tuple[Live, ...]]) -> list[tuple[Live, ...]]:
         """Return them by their edges in the order of the text; under DISTINCT, of those of the same edges the first."""
-        first: dict[frozenset[_Live], tuple[_Live, ...]] = {}
+        first: dict[frozenset[Live], tuple[Live, ...]] = {}
         ordered = sorted(matches, key=lambda match: [live.number for live in match])
         for match in ordered:
             first.setdefault(frozenset(match), match)
         return list(first.values()) if self._pattern.is_distinct else ordered
 
-    def _keys(self, match: tuple[_Live, ...]) -> list[Value]:
+    def _keys(self, match: tuple[Live, ...]) -> list[Value]:
         """Return the values that ONE PER distinguishes it by."""
         keys = () if self._pattern.one_per is None else self._pattern.one_per.keys
         edges = [live.edge for live in match]
@@ -132,7 +132,7 @@ class SubgraphOracle:
         self._live = [live for live in self._live if not live.edge.shares_id(deletion)]
         return self._found(gone, MatchKind.RETRACT, deletion.ts)
 
-    def _complete(self, chosen: tuple[_Live, ...], position: int, arrived: _Live) -> Iterator[tuple[_Live, ...]]:
+    def _complete(self, chosen: tuple[Live, ...], position: int, arrived: Live) -> Iterator[tuple[Live, ...]]:
         """Yield the assignments that extend `chosen` and put `arrived` at `position`."""
         if len(chosen) == len(self._pattern.edges):
             yield chosen
@@ -145,11 +145,11 @@ class SubgraphOracle:
             if self._agree(extended, position, arrived):
                 yield from self._complete(extended, position, arrived)
 
-    def _is_match(self, match: tuple[_Live, ...]) -> bool:
+    def _is_match(self, match: tuple[Live, ...]) -> bool:
         edges, instants = [live.edge for live in match], [live.instant for live in match]
         return is_match(self._pattern, edges, instants, self._instants.length)
 
-    def _agree(self, chosen: tuple[_Live, ...], position: int, arrived: _Live) -> bool:
+    def _agree(self, chosen: tuple[Live, ...], position: int, arrived: Live) -> bool:
         """Whether the chosen edges agree about the vertices they share, also with `arrived` where it is to stand."""
         bound = bind(self._pattern, [live.edge for live in chosen])
         query = self._pattern.edges[position]
@@ -159,5 +159,5 @@ class SubgraphOracle:
             and bound.get(query.target, arrived.edge.target) == arrived.edge.target
         )
 
-    def _found(self, matches: list[tuple[_Live, ...]], kind: MatchKind, at: EventTime) -> frozenset[Found]:
+    def _found(self, matches: list[tuple[Live, ...]], kind: MatchKind, at: EventTime) -> frozenset[Found]:
         return frozenset(key(report(self._pattern, [live.edge for live in match], kind, at)) for match in matches)

@@ -399,6 +399,11 @@ impl PatternNames {
         Self { ends: pattern.ends(), emits_changes, json_fields, returns, ..parts }
     }
 
+    /// Source and target of an edge.
+    pub fn ends_of(&self, edge: u8) -> (u8, u8) {
+        self.ends[usize::from(edge)]
+    }
+
     /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list; and of its
     /// fields.
     pub fn of_events(name: &str, version: u32, events: impl Iterator<Item = (String, bool)>, fields: &[String]) -> Self {

@@ -108,6 +108,20 @@ impl Nodes {
         found.cloned().unwrap_or_default()
     }
 
+    /// All nodes, in no order.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.buckets.values().flatten()
+    }
+
+    /// The nodes whose oldest edge has that number, each with how many nodes were looked at for it.
+    pub fn of_oldest(&self, oldest: u64) -> impl Iterator<Item = (usize, &Arc<Node>)> {
+        let mut keys = self.by_oldest.get(&oldest).cloned().unwrap_or_default();
+        keys.sort_unstable();
+        keys.dedup();
+        let buckets = keys.into_iter().filter_map(|key| self.buckets.get(&key));
+        buckets.flat_map(move |bucket| bucket.iter().filter(move |node| node.oldest == oldest).map(|node| (bucket.len(), node)))
+    }
+
     /// Takes out the nodes whose oldest edge has that number; returns how many.
     pub fn remove(&mut self, oldest: u64) -> usize {
         let Some(keys) = self.by_oldest.remove(&oldest) else { return 0 };

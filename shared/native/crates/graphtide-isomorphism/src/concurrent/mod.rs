@@ -12,6 +12,7 @@
 //! Reference: paper 004, section 5, Algorithms 3 and 4.
 
 mod item;
+mod nearest;
 mod pool;
 mod sync;
 mod transaction;
@@ -25,9 +26,11 @@ use graphtide_engine::ids::UnitId;
 use graphtide_engine::limits::{Bounds, Limits};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
+use graphtide_engine::nearest::Nearest;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::trace::Tracer;
 use graphtide_graph::clock::{self, Clock, Now};
+use graphtide_graph::store::EdgeStore;
 use graphtide_graph::value::OwnedValue;
 
 use crate::plan::{Storage, TimingPlan};
@@ -196,5 +199,9 @@ impl Engine for Concurrent {
 impl Explained for Concurrent {
     fn report(&self) -> Vec<ItemReport> {
         self.lists.report()
+    }
+
+    fn nearest(&self, _store: &EdgeStore, nearest: &mut Nearest) {
+        crate::nearest::walk(self, nearest);
     }
 }

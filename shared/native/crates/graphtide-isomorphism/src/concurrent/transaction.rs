@@ -54,11 +54,14 @@ pub struct Found {
     pub vertices: Vec<Vertex>,
 }
 
+/// One item.
 #[derive(Debug, Default)]
-struct Item {
+pub struct Item {
     list: WaitList,
-    nodes: RwLock<Nodes>,
-    live: AtomicUsize,
+    /// Its partial matches.
+    pub nodes: RwLock<Nodes>,
+    /// How many there are.
+    pub live: AtomicUsize,
     peak: AtomicUsize,
     created: AtomicU64,
 }
@@ -66,10 +69,12 @@ struct Item {
 /// The expansion lists of a pattern.
 #[derive(Debug)]
 pub struct Lists {
-    shape: Shape,
+    /// The pattern.
+    pub shape: Shape,
     /// The plan.
     pub plan: Compiled,
-    items: Vec<Item>,
+    /// The items of the plan.
+    pub items: Vec<Item>,
     locking: Locking,
     bounds: Bounds,
     live: AtomicUsize,
@@ -95,8 +100,9 @@ impl Pace for Lists {
 
 /// Edges and vertices by query position.
 #[derive(Clone, Debug)]
-struct Binding {
-    edges: Vec<Option<Arc<SharedEdge>>>,
+pub struct Binding {
+    /// Edges; none where the position is not bound.
+    pub edges: Vec<Option<Arc<SharedEdge>>>,
     vertices: Vec<Vertex>,
 }
 
@@ -431,7 +437,7 @@ impl Lists {
     }
 
     /// Reads a branch of a match-store tree up to its root; false if an edge of it was deleted.
-    fn load_branch(&self, subquery: usize, depth: usize, node: &Arc<Node>, binding: &mut Binding) -> bool {
+    pub fn load_branch(&self, subquery: usize, depth: usize, node: &Arc<Node>, binding: &mut Binding) -> bool {
         let mut at = Some(node);
         for &query_edge in self.plan.subqueries[subquery][..=depth].iter().rev() {
             let Some(Node { part: Part::Edge(edge), parent, .. }) = at.map(Arc::as_ref) else { return false };
@@ -445,7 +451,7 @@ impl Lists {
     }
 
     /// Reads a union: its leaves by its virtual nodes, down to the first subquery.
-    fn load_union(&self, level: usize, node: &Arc<Node>, binding: &mut Binding) -> bool {
+    pub fn load_union(&self, level: usize, node: &Arc<Node>, binding: &mut Binding) -> bool {
         let mut at = node;
         for level in (1..=level).rev() {
             let Node { part: Part::Leaf(leaf), parent: Some(parent), .. } = at.as_ref() else { return false };
@@ -586,7 +592,8 @@ fn pack(first: u32, second: u32) -> u64 {
 }
 
 impl Binding {
-    fn new(shape: &Shape) -> Self {
+    /// Binds nothing.
+    pub fn new(shape: &Shape) -> Self {
         Self { edges: vec![None; shape.ends.len()], vertices: vec![Vertex::NONE; shape.vertices] }
     }
 

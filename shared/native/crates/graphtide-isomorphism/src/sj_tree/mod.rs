@@ -20,6 +20,7 @@
 
 mod compile;
 mod enabled;
+mod nearest;
 mod run;
 mod wheel;
 
@@ -29,10 +30,11 @@ use graphtide_engine::ids::{ReaderId, RingId, UnitId};
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
 use graphtide_engine::lists::{Access, Postings};
 use graphtide_engine::meter::Meter;
+use graphtide_engine::nearest::Nearest;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::trace::{Node, Tracer};
 use graphtide_graph::clock::{self, Now};
-use graphtide_graph::store::EdgeRef;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::Vertex;
 
 use crate::arena::{Item, NIL};
@@ -228,6 +230,10 @@ impl Explained for SjTree {
             .collect()
     }
 
+    fn nearest(&self, store: &EdgeStore, nearest: &mut Nearest) {
+        crate::nearest::walk(&nearest::Stored { tree: self, store }, nearest);
+    }
+
     fn waits_for(&self, node: Node) -> Vec<u8> {
         let places = match node {
             Node::Leaf { level: 0 } => self.plan.leaves.get(1).map_or(0..0, |next| next.edges.clone()),
@@ -254,7 +260,7 @@ impl State {
         while let Some(mut chain) = self.wheel.pop_expired(alive_from) {
             while chain != NIL {
                 meter.tick(1);
-                let (table, node) = ((chain >> self.node_bits) as TableId, chain & ((1 << self.node_bits) - 1));
+                let (table, node) = self.split(chain);
                 for &(slot, place) in &plan.tables[table].enables {
                     self.enabled.disable(slot, Vertex(self.tables[table].payload(node)[place]));
                 }
@@ -263,6 +269,12 @@ impl State {
                 self.row_bytes -= self.tables[table].node_bytes();
             }
         }
+    }
+
+    /// The table and the row of a word.
+    #[inline]
+    fn split(&self, word: u32) -> (TableId, u32) {
+        ((word >> self.node_bits) as TableId, word & ((1 << self.node_bits) - 1))
     }
 
     /// A row and its table in one word.

@@ -19,12 +19,13 @@ use crate::arena::NIL;
 use crate::shape::{Bound, Shape};
 use crate::step::{Step, too_old};
 
-fn leaf(level: usize) -> Node {
+/// A leaf.
+pub fn leaf(level: usize) -> Node {
     Node::Leaf { level: level as u8 }
 }
 
 /// The union of the leaves up to a level; of one leaf it is the leaf.
-fn union(level: usize) -> Node {
+pub fn union(level: usize) -> Node {
     if level == 0 { leaf(0) } else { Node::Join { level: level as u8 } }
 }
 

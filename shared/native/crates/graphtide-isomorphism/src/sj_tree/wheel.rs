@@ -60,6 +60,16 @@ impl Wheel {
         self.pop_until(until)
     }
 
+    /// The chains from the newest slot to the oldest, each with a time that all of its nodes are before.
+    pub fn newest_first(&self) -> impl Iterator<Item = (Time, u32)> {
+        let slots = (0..SLOTS as u64).rev().filter_map(|ahead| self.from.checked_add_unsigned(ahead));
+        slots.filter(|_| !self.heads.is_empty()).filter_map(|slot| {
+            let (at, end) = (place(slot), (i128::from(slot) + 1) << self.shift);
+            let is_occupied = self.occupied[at / 64] >> (at % 64) & 1 == 1;
+            is_occupied.then(|| (Time::try_from(end).unwrap_or(if end < 0 { Time::MIN } else { Time::MAX }), self.heads[at]))
+        })
+    }
+
     fn pop_until(&mut self, until: Time) -> Option<u32> {
         // Once around is enough: a slot holds nothing but what its one turn within the window brought.
         self.from = self.from.max(clock::subtract(until, 2 * SLOTS_IN_WINDOW));
@@ -134,6 +144,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn chains_are_walked_from_the_newest() {
+        let mut wheel = Wheel::new(300);
+        assert_eq!(wheel.newest_first().count(), 0);
+        expired(&mut wheel, 1_000);
+        for node in [1_007, 1_250, 1_003] {
+            *wheel.chain(i64::from(node)) = node;
+        }
+        assert_eq!(wheel.newest_first().collect::<Vec<_>>(), [(1_251, 1_250), (1_008, 1_007), (1_004, 1_003)]);
     }
 
     #[test]

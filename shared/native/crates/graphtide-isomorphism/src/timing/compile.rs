@@ -2,6 +2,8 @@
 //!
 //! Reference: paper 004, sections 3.1 to 3.3, 4.1 and 7.
 
+use graphtide_engine::trace::Node;
+
 use crate::plan::Storage;
 use crate::shape::{Shape, bits};
 
@@ -219,6 +221,25 @@ impl Compiled {
             ItemKind::Union { level } => format!("L0.{}", level + 1),
         }
     }
+}
+
+/// The step that an item stores the partial matches of; none if another item stores them, too.
+pub fn step(kind: &ItemKind) -> Option<Node> {
+    match *kind {
+        ItemKind::Prefix { subquery, depth } => Some(Node::Prefix { subquery: subquery as u8, depth: depth as u8 }),
+        ItemKind::Union { level: 0 } => None,
+        ItemKind::Union { level } => Some(Node::Union { level: level as u8 }),
+    }
+}
+
+/// The query edges that partial matches of a step bind, in join order.
+pub fn bound_by(subqueries: &[Vec<u8>], node: Node) -> impl Iterator<Item = u8> {
+    let (whole, part) = match node {
+        Node::Prefix { subquery, depth } => (0..0, &subqueries[usize::from(subquery)][..=usize::from(depth)]),
+        Node::Union { level } => (0..usize::from(level) + 1, &[][..]),
+        _ => (0..0, &[][..]),
+    };
+    subqueries[whole].iter().flatten().chain(part).copied()
 }
 
 fn extension(shape: &Shape, prefix: Option<ItemId>, bound: u64, edge: u8) -> Extension {

@@ -86,6 +86,11 @@ impl HeldEdges {
         &mut self.edges[place].chain
     }
 
+    /// The edges from the newest to the oldest.
+    pub fn newest_first(&self) -> impl Iterator<Item = &HeldEdge> {
+        self.edges.iter().rev()
+    }
+
     /// Marks an edge that came then as deleted, if it is held.
     pub fn delete(&mut self, at: i64, edge: EdgeRef) {
         if let Some(place) = find_in_order(&self.edges, at, edge, |held| (held.at, held.edge)) {

@@ -10,6 +10,7 @@
 
 mod compile;
 mod edges;
+mod nearest;
 mod run;
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
@@ -18,17 +19,17 @@ use graphtide_engine::ids::UnitId;
 use graphtide_engine::limits::{Bounds, Limits};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
+use graphtide_engine::nearest::Nearest;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::trace::{Node, Tracer};
 use graphtide_graph::clock::{self, Now};
-use graphtide_graph::store::EdgeRef;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::Vertex;
 
 use crate::arena::{Item, NIL};
 use crate::plan::{Storage, TimingPlan};
 use crate::shape::Shape;
-use compile::ItemKind;
-pub use compile::{Compiled, ItemId, Join, KeyVertices};
+pub use compile::{Compiled, ItemId, ItemKind, Join, KeyVertices, bound_by, step};
 use edges::{HeldEdges, LocalEdge};
 use run::Run;
 
@@ -160,13 +161,7 @@ impl Timing {
 
     /// The query edges that partial matches of a node bind.
     fn bound_by(&self, node: Node) -> impl Iterator<Item = u8> {
-        let subqueries = &self.plan.subqueries;
-        let (whole, part) = match node {
-            Node::Prefix { subquery, depth } => (0..0, &subqueries[usize::from(subquery)][..=usize::from(depth)]),
-            Node::Union { level } => (0..usize::from(level) + 1, &[][..]),
-            _ => (0..0, &[][..]),
-        };
-        subqueries[whole].iter().flatten().chain(part).copied()
+        bound_by(&self.plan.subqueries, node)
     }
 
     #[inline]
@@ -341,6 +336,10 @@ impl Explained for Timing {
                 node_bytes: item.node_bytes() as u64,
             })
             .collect()
+    }
+
+    fn nearest(&self, _store: &EdgeStore, nearest: &mut Nearest) {
+        crate::nearest::walk(self, nearest);
     }
 
     fn waits_for(&self, node: Node) -> Vec<u8> {

@@ -9,11 +9,13 @@ use graphtide_engine::expression::Expression;
 use graphtide_engine::ids::{ReaderId, RingId, SignatureId, UnitId};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
+use graphtide_engine::nearest::Nearest;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::replay::{Begun, ConsumptionCursor};
 use graphtide_engine::trace::{Fates, Node, Step, Tally, Tracer};
 use graphtide_graph::Time;
 use graphtide_graph::clock::Now;
+use graphtide_graph::store::EdgeStore;
 use graphtide_isomorphism::concurrent::Concurrent;
 use graphtide_isomorphism::filtering::Filtering;
 use graphtide_isomorphism::search::Search;
@@ -223,6 +225,10 @@ impl Engine for AnyEngine {
 impl Explained for AnyEngine {
     fn report(&self) -> Vec<ItemReport> {
         each!(self, engine => engine.report())
+    }
+
+    fn nearest(&self, store: &EdgeStore, nearest: &mut Nearest) {
+        each!(self, engine => engine.nearest(store, nearest));
     }
 
     fn steps(&self) -> Vec<(Step, Tally)> {

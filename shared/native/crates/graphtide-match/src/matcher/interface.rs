@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use graphtide_engine::engine::Engine;
+use graphtide_engine::engine::{Engine, Explained};
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::Meter;
+use graphtide_engine::nearest::Nearest;
 use graphtide_engine::output::PatternNames;
 use graphtide_engine::replay::ConsumptionCursor;
 use graphtide_graph::Time;
@@ -12,10 +13,11 @@ use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::Now;
 use graphtide_simulation::Probe;
 
+use super::partial_matches::Named;
 use super::status::AllUnits;
 use super::unit_ref::UnitRef;
 use super::units::{OwnStore, Units};
-use super::{Funnel, Matcher, Membership, Past, Progress, Query, Status, SubgraphUnit, Totals};
+use super::{Funnel, Matcher, Membership, PartialMatches, Past, Progress, Query, Status, SubgraphUnit, Totals};
 use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, PatternSpec, PlanSpec};
 
 /// Patterns come, go, and get other plans.
@@ -196,6 +198,30 @@ impl Matcher {
 
 /// What is known of the pass and of its patterns.
 impl Matcher {
+    /// The partial matches of a pattern, the nearest `most` of them; none if there is no such pattern.
+    ///
+    /// Call it between two batches. It drops what left the window of the pattern, and looks at `budget` stored rows at most.
+    pub fn partial_matches(
+        &mut self,
+        number: PatternId,
+        most: usize,
+        budget: u64,
+        meter: &mut Meter<'_>,
+    ) -> Option<PartialMatches> {
+        let now = self.window.clocks.now();
+        let time = (now.ts != Time::MIN).then_some(now.ts);
+        if let UnitRef::Subgraph(unit) = self.registry.unit_of(number)? {
+            self.subgraphs.expire(unit, now, &mut self.output.rows, meter);
+            let (query, unit) = self.query(number)?;
+            let mut nearest = Nearest::new(most, budget, now.alive_from(unit.clock, unit.engine.lookback()));
+            unit.engine.nearest(&self.window.store, &mut nearest);
+            if nearest.stores() {
+                return Some(Named { query, unit, window: &self.window }.all(time, nearest));
+            }
+        }
+        Some(PartialMatches::sizes(time, self.status(number)?.items))
+    }
+
     /// Names of the patterns, for reading and writing matches.
     pub fn names(&self) -> Arc<[Arc<PatternNames>]> {
         Arc::clone(&self.output.names)

@@ -298,6 +298,19 @@ impl Subgraphs {
         self.postings.advance(now, meter);
     }
 
+    /// Drops what left the window of a unit, unless it reports that: then it is due by itself.
+    pub fn expire(&mut self, number: UnitId, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
+        let unit = &mut self.units[number.place()];
+        if unit.engine.emits_expiry() {
+            return;
+        }
+        let before = unit.engine.live();
+        unit.advance(now, rows, meter);
+        // What other threads found was handed over before.
+        unit.drain(rows, meter);
+        self.live = self.live + unit.engine.live() - before;
+    }
+
     /// Whether bytes are to be looked at: there are few units, or enough came that could have made them grow.
     pub fn begin_check(&mut self) -> bool {
         let is_due = self.units.len() <= FEW || self.grown >= self.units.len();

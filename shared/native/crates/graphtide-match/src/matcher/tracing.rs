@@ -178,7 +178,7 @@ fn waits_for(unit: &SubgraphUnit, miss: &NearMiss) -> Vec<u8> {
 }
 
 /// What a node is called in plans: `L2.1`, `L0.2`; `P1`, `J2`; `a.kept`, `a.3`; `held`, `filter`, `verify`.
-fn node_name(query: &Query, unit: &SubgraphUnit, node: Node) -> String {
+pub fn node_name(query: &Query, unit: &SubgraphUnit, node: Node) -> String {
     let edge = |edge: u8| &query.names.edges[usize::from(edge)];
     match node {
         Node::Prefix { subquery, depth } => format!("L{}.{}", subquery + 1, depth + 1),
