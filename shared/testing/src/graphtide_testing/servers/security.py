@@ -17,10 +17,13 @@ USER: Final = "graphtide"
 PASSWORD: Final = "hidden-word"  # noqa: S105 - of a server of the tests
 
 REDIS_RULES: Final = (
-    "~graphtide:checkpoint:* resetchannels -@all "
-    "+ping +multi +exec +get +set +hset +hmget +hkeys +hdel +del +type +persist +expire"
+    "~graphtide:checkpoint:* ~graphtide:partial-matches:* resetchannels -@all "
+    "+ping +multi +exec +get +set +hset +hmget +hkeys +hgetall +hdel +del +type +persist +expire"
 )
 """What a matcher service does in Redis, and its keys: as an ACL says it (docs/how-to/secure.md)."""
+
+REDIS_READER_RULES: Final = "%R~graphtide:partial-matches:* resetchannels -@all +ping +hgetall"
+"""What the admin API and the planner do in Redis."""
 
 REDIS_CLUSTER_RULES: Final = "+cluster|slots +cluster|shards +command +asking"
 """What it does besides in a Redis Cluster, to find where keys are."""

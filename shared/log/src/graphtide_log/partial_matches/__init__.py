@@ -1,0 +1,1 @@
+"""Stores of views of partial matches: in memory, and in Redis."""
