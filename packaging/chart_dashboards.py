@@ -17,7 +17,7 @@ FILE: Final = Path(__file__).parents[1] / "charts" / "graphtide" / "dashboards" 
 
 _ROWS: Final = {
     "Edges": ("graphtide.ingestion.", "graphtide.sequencer.", "graphtide.preprocess."),
-    "Matching": ("graphtide.consumer.", "graphtide.matcher.", "graphtide.pattern."),
+    "Matching": ("graphtide.consumer.", "graphtide.matcher.", "graphtide.pattern.", "graphtide.partial_matches."),
     "Checkpoints": ("graphtide.checkpoint.",),
     "Control": ("graphtide.patterns", "graphtide.planner.", "graphtide.statistics."),
     "Processes": ("graphtide.worker.", "graphtide.log.", "http.", "messaging.", "process."),

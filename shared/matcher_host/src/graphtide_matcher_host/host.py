@@ -8,6 +8,7 @@ One round does, in this order, and may be killed between any two steps:
 3. Match them, writing the matches into a transaction.
 4. Commit matches, statuses of plans, and positions: all or nothing.
 5. Save checkpoints that are due. None is ahead of what was committed.
+6. Look at the partial matches of a pattern, if that is due.
 
 After a crash the host continues from the positions committed. The state of the window before comes from the checkpoint and the
 log, so matches that were committed are found again and not reported again, and those that were not are reported.
@@ -43,6 +44,7 @@ from graphtide_matcher_host.faults import Faults
 from graphtide_matcher_host.grouping import flaw_of
 from graphtide_matcher_host.host_metrics import HostMetrics
 from graphtide_matcher_host.occupancy import Occupancy
+from graphtide_matcher_host.partial_matches import PartialMatchViews
 from graphtide_matcher_host.reconciling import drop, reconcile, refuse_plan, runs
 from graphtide_matcher_host.stream_work import StreamWork
 from graphtide_matcher_host.tracing import matching
@@ -56,12 +58,14 @@ if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Record
+    from graphtide_core.ports.partial_matches import PartialMatchStore
     from graphtide_native.match_batch import EncodedMatch
     from graphtide_native.reports import PatternReport
     from graphtide_wire.ordered import OrderedHeader
 
     from graphtide_matcher_host.assignment import Assignment
     from graphtide_matcher_host.building import Built
+    from graphtide_matcher_host.partial_matches import ViewSettings
     from graphtide_matcher_host.records import HostRecords
 
 _LOG = structlog.get_logger()
@@ -102,9 +106,16 @@ class MatcherHost:
     """A `Worker` that runs the plans of one shard of a matcher service."""
 
     def __init__(
-        self, log: Log, checkpoints: CheckpointStore, records: HostRecords, clock: Clock, settings: HostSettings | None = None
+        self,
+        log: Log,
+        checkpoints: CheckpointStore,
+        records: HostRecords,
+        clock: Clock,
+        settings: HostSettings | None = None,
+        *,
+        partial_matches: tuple[PartialMatchStore, ViewSettings] | None = None,
     ) -> None:
-        """Prepare; nothing is opened yet."""
+        """Prepare; nothing is opened yet. With a store for views of partial matches, they are published there."""
         self._settings = settings or HostSettings()
         self._log = log
         self._store = checkpoints
@@ -122,6 +133,9 @@ class MatcherHost:
         self._occupancy = Occupancy(clock)
         self._has_topic_of_costs = False
         self._faults = Faults(records.group)
+        self._partial_matches = (
+            None if partial_matches is None else PartialMatchViews(partial_matches[0], records.group, clock, partial_matches[1])
+        )
 
     @property
     def name(self) -> str:
@@ -197,6 +211,9 @@ class MatcherHost:
             work.save(self._clock.monotonic(), self._settings.checkpoint_seconds)
         for work in self._works.values():
             work.regroup(self._clock.monotonic())
+        # Step 6.
+        if self._partial_matches is not None:
+            self._partial_matches.look(self._works.values())
 
     def close(self) -> None:
         """Release everything; uncommitted work is lost."""
@@ -204,6 +221,8 @@ class MatcherHost:
             of = self._opened
             close_all([of.reader, of.side, of.plans, of.views, of.transactor, *self._works.values()])
             self._opened = None
+        if self._partial_matches is not None:
+            self._partial_matches.close()
         self._telemetry.close()
 
     def _needed(self) -> _Opened:

@@ -62,6 +62,10 @@ class PassPlans:
         """Return the pattern of a number."""
         return self._running[place].assignment.name
 
+    def names(self) -> list[PatternName]:
+        """Return the patterns that have plans. Complexity: O(plans)."""
+        return list(self._places)
+
     def has(self, assignment: Assignment) -> bool:
         """Whether this very assignment is among the plans."""
         plan = self.get(assignment.name)

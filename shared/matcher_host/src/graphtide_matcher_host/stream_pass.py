@@ -311,6 +311,11 @@ class StreamPass:
         self._unreported = {}
         return emitted
 
+    def partial_matches(self, name: PatternName, most: int) -> bytes | None:
+        """Return the partial matches of a pattern that are nearest to completion, as JSON; None if it has no plan here."""
+        place = self.plans.place(name)
+        return None if place is None else self._matcher.partial_matches(place, most)
+
     # ---- parts
 
     def _take(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from graphtide_native.reports import PatternReport
     from graphtide_wire.ordered import OrderedHeader
 
-    from graphtide_matcher_host.assignment import PlanStatus, Running
+    from graphtide_matcher_host.assignment import Assignment, PlanStatus, Running
     from graphtide_matcher_host.building import Built
     from graphtide_matcher_host.joining import Joining, Missed
 
@@ -351,6 +351,23 @@ class StreamWork:
         instruments.record(
             metrics.CHECKPOINT_DURATION, time.perf_counter() - begun, {key.STREAM: self._stream, key.OUTCOME: outcome}
         )
+
+    @property
+    def stream(self) -> StreamName:
+        """The name of the stream."""
+        return self._stream
+
+    def names(self) -> list[PatternName]:
+        """Return the patterns whose plans run. Complexity: O(plans)."""
+        return [] if self.built is None else self.built.stream_pass.plans.names()
+
+    def partial_matches(self, name: PatternName, most: int) -> tuple[Assignment, bytes] | None:
+        """Return the plan of a pattern and its partial matches nearest to completion, as JSON; None if it has no plan here."""
+        plan = None if self.built is None else self.built.stream_pass.plans.get(name)
+        if self.built is None or plan is None:
+            return None
+        found = self.built.stream_pass.partial_matches(name, most)
+        return None if found is None else (plan.assignment, found)
 
     def regroup(self, now: float) -> None:
         """Give event patterns a plan in common if that is due, unless patterns are joining."""

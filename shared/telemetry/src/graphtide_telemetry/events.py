@@ -59,6 +59,10 @@ PATTERN_FAILED = Name("pattern.failed", "a pattern failed on a record, and stopp
 TRACING_FAILED = Name("tracing.failed", "the traces of a record could not be carried to its matches; the matches went out")
 CHECKPOINT_NOT_SAVED = Name("checkpoint.not_saved", "a checkpoint could not be saved; the next one holds what it lacked")
 CHECKPOINT_UNAVAILABLE = Name("checkpoint.unavailable", "a checkpoint could not be read; the log is read instead")
+PARTIAL_MATCHES_NOT_PUBLISHED = Name(
+    "partial_matches.not_published", "a view of partial matches could not be published; the next ones come later"
+)
+PARTIAL_MATCHES_UNREADABLE = Name("partial_matches.unreadable", "a view of partial matches is damaged; it is passed over")
 PLAN_REFUSED = Name("plan.refused", "a plan cannot be read")
 UNITS_REGROUPED = Name("units.regrouped", "event patterns of a stream have a plan in common from now on")
 UNITS_NOT_PLANNED = Name(

@@ -152,6 +152,13 @@ CHECKPOINT_DURATION = Metric(
 CHECKPOINT_SIZE = Metric(
     "graphtide.checkpoint.size", Kind.HISTOGRAM, "By", "Bytes that a checkpoint added.", (key.STREAM,), _BYTES
 )
+PARTIAL_MATCH_VIEWS = Metric(
+    "graphtide.partial_matches.views",
+    Kind.COUNTER,
+    "{view}",
+    "Views of partial matches: `published`, `dropped` or `failed`.",
+    (key.OUTCOME,),
+)
 
 # Control.
 PATTERNS = Metric("graphtide.patterns", Kind.GAUGE, "{pattern}", "Patterns that are registered, by state.", (key.STATE,))
