@@ -6,6 +6,7 @@ Estimates come from the cost model; after a run, actual counts are beside them.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.time import TimeUnit
@@ -23,12 +24,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from graphtide_core.ids import PatternName
-    from graphtide_core.plans import AnyPlan, Candidate
+    from graphtide_core.plans import AnyPlan, Candidate, CountedPart
 
     from graphtide_query.explanation import UnitFunnel
     from graphtide_query.nodes import Actual, Node
 
-__all__ = ["Explanation", "Seen", "explain", "explain_all", "to_dot", "to_html", "to_json", "to_mermaid", "to_svg", "to_text"]
+__all__ = [
+    "Explanation",
+    "Seen",
+    "explain",
+    "explain_all",
+    "to_dot",
+    "to_html",
+    "to_json",
+    "to_mermaid",
+    "to_svg",
+    "to_text",
+    "with_evidence",
+]
 
 
 def explain(plan: AnyPlan, seen: Seen | None = None, unit: TimeUnit = TimeUnit.MILLISECOND) -> Explanation:
@@ -65,6 +78,16 @@ def explain_all(
             [plans[place] for place in places], [seen[place] for place in places], unit, unit_funnel
         )
     return tuple(found)
+
+
+def with_evidence(explanation: Explanation, evidence: Sequence[CountedPart]) -> Explanation:
+    """Return an explanation that also says which estimates were found wrong on a running plan."""
+    if not evidence:
+        return explanation
+    counted = "; ".join(
+        f"{', '.join(each.edges)} estimated {each.estimated:,.3g}, counted {each.counted:,.0f}" for each in evidence
+    )
+    return replace(explanation, settings={**explanation.settings, "counted": counted})
 
 
 def _nothing(_names: Sequence[PatternName]) -> None:

@@ -282,6 +282,12 @@ class LabelFamily:
         """Return its one step."""
         return self.explain((self.assigned(pattern, physical, considered),), (seen,), unit, lambda _: None)[0]
 
+    def counted(
+        self, _pattern: LabelPattern, _physical: AssignedPlan, _alive: Mapping[str, int], _context: PlanningContext, /
+    ) -> tuple[()]:
+        """Return nothing: it stores nothing."""
+        return ()
+
     def regrouped(self, _members: Sequence[tuple[LabelPlan, LabelPlan]], _unit: TimeUnit, /) -> None:
         """Return None: each is matched by itself."""
 

@@ -15,6 +15,7 @@ from graphtide_core.plans import (
     BaselinePlan,
     Candidate,
     ColoringPlan,
+    CountedPart,
     Derivation,
     EventRates,
     FilteringPlan,
@@ -174,6 +175,9 @@ PLANS = {
 PLANS["moved"] = structs.replace(PLANS["timing"], came_from=control.HostName("matcher_sjtree", 1))
 PLANS["reasoned"] = structs.replace(
     PLANS["timing"], plan=form_of(PHYSICAL["timing"], tuple(replace(each, reason=REASON) for each in CONSIDERED))
+)
+PLANS["counted"] = structs.replace(
+    PLANS["timing"], plan=form_of(PHYSICAL["timing"], evidence=(CountedPart(("e1", "e2"), 12.5, 3400.0),))
 )
 PLANS["consumed"] = structs.replace(PLANS["moved"], consumption=control.ConsumptionCursorForm(1_704_067_200_000, 2))
 STATUS = control.StatusRecord(

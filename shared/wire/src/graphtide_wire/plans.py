@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, cast
 
 import msgspec
 from graphtide_core.plans.assigned import AssignedPlan, Candidate, plan_classes
+from graphtide_core.plans.evidence import CountedPart
 
 from graphtide_wire.derived_forms import struct_of
 
@@ -50,20 +51,33 @@ class CandidateForm(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
+class CountedPartForm(msgspec.Struct, frozen=True):
+    """A part of the pattern, by its query edges, with its partial matches alive: estimated, and counted on a host."""
+
+    edges: tuple[str, ...]
+    estimated: float
+    counted: float
+
+
 class PlanForm(msgspec.Struct, frozen=True):
-    """How a pattern is matched, and what the choice was made from, cheapest first."""
+    """How a pattern is matched, and what the choice was made from, cheapest first.
+
+    `evidence` has the parts whose estimates were found wrong on a running plan, and were corrected.
+    """
 
     physical: PhysicalForm
     considered: tuple[CandidateForm, ...] = ()
+    evidence: tuple[CountedPartForm, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
-def form_of(physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> PlanForm:
+def form_of(physical: AssignedPlan, considered: tuple[Candidate, ...] = (), evidence: tuple[CountedPart, ...] = ()) -> PlanForm:
     """Return the form of a plan. JSON has no infinity: an estimate without bound becomes the largest number there is."""
     candidates = (
         CandidateForm(_write_plan(each.physical), _finite(each.nanoseconds), _finite(each.partial_matches), each.reason)
         for each in considered
     )
-    return PlanForm(_write_plan(physical), tuple(candidates))
+    counted = tuple(CountedPartForm(each.edges, _finite(each.estimated), _finite(each.counted)) for each in evidence)
+    return PlanForm(_write_plan(physical), tuple(candidates), counted or msgspec.UNSET)
 
 
 def plan_of(form: PlanForm) -> tuple[AssignedPlan, tuple[Candidate, ...]]:
@@ -72,6 +86,13 @@ def plan_of(form: PlanForm) -> tuple[AssignedPlan, tuple[Candidate, ...]]:
         Candidate(_read(each.physical), each.nanoseconds, each.partial_matches, each.reason) for each in form.considered
     )
     return _read(form.physical), tuple(candidates)
+
+
+def evidence_of(form: PlanForm) -> tuple[CountedPart, ...]:
+    """Return the parts of the pattern whose estimates were corrected."""
+    if isinstance(form.evidence, msgspec.UnsetType):
+        return ()
+    return tuple(CountedPart(each.edges, each.estimated, each.counted) for each in form.evidence)
 
 
 def physical_form(kind: type, value: object) -> PhysicalForm:

@@ -8,13 +8,13 @@ import msgspec
 from fastapi import APIRouter, Depends, Response
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.time import TimeUnit
-from graphtide_query.explain import Seen, to_dot, to_json, to_text
+from graphtide_query.explain import Seen, to_dot, to_json, to_text, with_evidence
 from graphtide_query.families import family_of
 from graphtide_query.nodes import Actual
 from graphtide_serving.access.callers import READ_PATTERNS
 from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies.patterns import PatternStatistics
-from graphtide_wire.plans import plan_of
+from graphtide_wire.plans import evidence_of, plan_of
 
 from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.domain.problems import ProblemError
@@ -69,6 +69,7 @@ def _explain(name: str, pattern_status: PatternStatus, format: str) -> str:
     except InvalidQueryError as error:
         detail = f"the plan of {pattern.name!r} cannot be laid open, nor run: {error}"
         raise ProblemError(404, "no-plan", detail) from error
+    explanation = with_evidence(explanation, evidence_of(pattern_status.plan.plan))
     if format == "json":
         (only,) = msgspec.json.decode(to_json([explanation]))
         return msgspec.json.encode(only).decode()

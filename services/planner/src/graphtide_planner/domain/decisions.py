@@ -212,7 +212,7 @@ def _improve_plan(
     if not asked and not is_better(new, running, known, policy):
         return None if record.limits == running.limits else replace(_next(running, known), limits=record.limits)
     if SERVICES[new.engine] == running.service:
-        return replace(_next(running, known), engine=new.engine, plan=_form(new), limits=record.limits)
+        return replace(_next(running, known), engine=new.engine, plan=_form(new, known), limits=record.limits)
     if plan_status is None or plan_status.state != "running":
         return None
     return _assign(running, "stopped", known)
@@ -225,7 +225,7 @@ def _first(record: PatternRecord, start: int | None, known: Known, policy: Plann
         engine, plan, host = first.engine, first.plan, _host(first)
     else:
         new = make_plan(record, known, policy)
-        engine, plan, service = new.engine, _form(new), SERVICES[new.engine]
+        engine, plan, service = new.engine, _form(new, known), SERVICES[new.engine]
         host = HostName(service, least_loaded(service, known, policy))
     return PlanRecord(
         name=record.name,
@@ -274,8 +274,8 @@ def _next(running: PlanRecord, known: Known) -> PlanRecord:
     return replace(running, epoch=known.next_epoch(running.name))
 
 
-def _form(new: Assigned) -> PlanForm:
-    return form_of(new.physical, new.considered)
+def _form(new: Assigned, known: Known) -> PlanForm:
+    return form_of(new.physical, new.considered, known.counts.kept(new.pattern.name))
 
 
 def _latest(one: int | None, other: int | None) -> int | None:

@@ -12,6 +12,7 @@ from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot
 
+from graphtide_planner.domain.counts import Counts
 from graphtide_planner.domain.movement import Movement
 from graphtide_planner.domain.passes import HostId, Passes, PassId
 from graphtide_planner.domain.readers import Readers
@@ -46,6 +47,7 @@ class Known:
         statistics: the newest snapshot of each stream.
         passes: which patterns run together, by plans published last.
         shared_units: which of them are equal except for their names.
+        counts: partial matches of running plans by step, where they contradict the estimates.
         drift: how far a stream must move for all plans on it to be looked at again.
     """
 
@@ -59,6 +61,7 @@ class Known:
     statistics: dict[str, StatisticsSnapshot] = field(default_factory=dict)
     passes: Passes = field(default_factory=Passes, init=False)
     shared_units: SharedUnits = field(default_factory=SharedUnits, init=False)
+    counts: Counts = field(default_factory=Counts, init=False)
     drift: DriftPolicy = field(default_factory=DriftPolicy)
     _readers: Readers = field(default_factory=Readers, init=False)
     _movements: dict[str, Movement] = field(default_factory=dict, init=False)
@@ -66,6 +69,8 @@ class Known:
     def take_pattern(self, name: str, pattern: PatternRecord | None, flaw: str | None = None) -> None:
         """Take a registration; None is a deleted one, or with a flaw one that cannot be read."""
         old = self.patterns.pop(name, None)
+        if pattern is None:
+            self.counts.forget(name)
         self.unreadable.pop(name, None)
         if old is not None:
             self._readers.remove(name, old.reads)
@@ -83,6 +88,7 @@ class Known:
         if plan is not None:
             self.plans[name] = plan
             self.note_epoch(name, plan.epoch)
+            self.counts.take_plan(plan)
             self._join(plan)
 
     def take_damage(self, name: str) -> None:
@@ -91,13 +97,15 @@ class Known:
         self.damaged.add(name)
 
     def take_status(self, status: StatusRecord) -> bool:
-        """Take a host's report; return whether it has more than metrics, which no decision uses."""
+        """Take a host's report; return whether it has more than metrics, or counts that contradict the estimates."""
         if status.epoch > MOST_EPOCH:
             return False
         said, host = self.said.setdefault(status.name, {}), HostId(status.service, status.shard)
         before, said[host] = said.get(host), status
         self.note_epoch(status.name, status.epoch)
-        return before is None or _status_key(before) != _status_key(status)
+        plan = self.plans.get(status.name)
+        is_contradicted = plan is not None and self.counts.take_status(status, plan)
+        return before is None or _status_key(before) != _status_key(status) or is_contradicted
 
     def take_statistics(self, stream: str, snapshot: StatisticsSnapshot | None) -> set[str]:
         """Take a snapshot, None if the stream was deleted; return the patterns whose plans may have to change for it."""

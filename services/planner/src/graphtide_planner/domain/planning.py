@@ -165,7 +165,8 @@ def is_better(new: Assigned, running: PlanRecord, known: Known, policy: Planning
 
 def _context(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> PlanningContext:
     snapshot = known.snapshot(ordered_stream(pattern))
-    return PlanningContext(policy.unit, snapshot, colocated_load_of(pattern, known, policy), policy.budget)
+    bare = PlanningContext(policy.unit, snapshot, colocated_load_of(pattern, known, policy), policy.budget)
+    return replace(bare, evidence=known.counts.evidence(pattern, known.plans.get(pattern.name), bare))
 
 
 def colocated_load_of(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> ColocatedLoad:

@@ -13,6 +13,7 @@ from graphtide_core.plans.algebra import (
 )
 from graphtide_core.plans.assigned import AssignedPlan, Candidate, plan_classes
 from graphtide_core.plans.events import AGGREGATION, AggregationPlan, EventPlan, EventRates, EventUnit, Grouping
+from graphtide_core.plans.evidence import CountedPart
 from graphtide_core.plans.isomorphism import (
     EdgeIndex,
     FilteringPlan,
@@ -55,6 +56,7 @@ __all__ = [
     "ColoringPlan",
     "ConsideredEngine",
     "ConsideredPlan",
+    "CountedPart",
     "Derivation",
     "DerivedPlan",
     "EdgeIndex",

@@ -5,6 +5,9 @@ at a vertex, including hubs; without them, edges are spread evenly over the dist
 of permutations that agree with it. Predicates pass `PREDICATE_SHARE` each. Without statistics, only structure decides: a label,
 a fixed vertex and a predicate each make an edge rarer by a fixed factor. The estimates rank plans; they are not predictions.
 
+Parts of the pattern that were counted on a running plan correct them: a counted part has the counted factor over its estimate,
+and a larger part that of the largest counted parts in it that share no edge, as a correlation found there holds there, too.
+
 Reference: paper 004, section 6 (expected joins an edge) with the edge-type histogram of paper 003, section 5.1.
 """
 
@@ -22,9 +25,10 @@ from graphtide_core.window import EdgeCount
 from graphtide_query.estimates.budget import PlanningBudget, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
+    from graphtide_core.plans import CountedPart
     from graphtide_core.window import Extent
 
 Made = TypeVar("Made")
@@ -54,6 +58,7 @@ class CostModel:
         has_counted_meetings: whether meetings of edges were counted.
         work: the work of planning the pattern so far.
         fan_outs: the estimated open bindings of searches, step by step, by their whole order.
+        has_evidence: whether some parts of two edges or more were counted.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class CostModel:
         statistics: StatisticsSnapshot = StatisticsSnapshot(),  # noqa: B008 - frozen, so one instance serves all
         extent: Extent = 0,
         budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen as well
+        evidence: Sequence[CountedPart] = (),
     ) -> None:
         """Estimates are computed on demand. Complexity: O(edges^2 + terms of the predicates).
 
@@ -70,6 +76,7 @@ class CostModel:
             statistics: of the stream.
             extent: the pattern's window on the stream; with 0 ticks, the statistics cover one window.
             budget: the work budget.
+            evidence: parts of the pattern that were counted; those with edges of other names are passed over.
         """
         self.pattern = pattern
         self.statistics = statistics
@@ -86,6 +93,8 @@ class CostModel:
         self._at = _edges_at(pattern)
         self._before, self._after = _order_edges(pattern)
         self._deciding = _deciding(pattern)
+        self._alone, self._together = _corrections(pattern, evidence)
+        self.has_evidence = bool(self._together)
         self._shares: dict[str, float] = {}
         self._alive: dict[int, float] = {}
         self._occurrences: dict[int, float] = {}
@@ -105,7 +114,10 @@ class CostModel:
         """Return the share of the stream's edges that the query edge can match by itself; cached: types may be many."""
         share = self._shares.get(edge.name)
         if share is None:
-            share = self._shares[edge.name] = self._counted_share(edge)
+            share = self._counted_share(edge)
+            if self._alone:
+                share = min(1.0, share * self._alone.get(edge.name, 1.0))
+            self._shares[edge.name] = share
         return share
 
     def _counted_share(self, edge: QueryEdge) -> float:
@@ -157,9 +169,20 @@ class CostModel:
                     found *= self._meeting_of_all(vertex, here)
             if self.statistics.edges:
                 found *= math.pow(self.closing, len(chosen) - ends + 1)
+            if self.has_evidence:
+                found *= self._correction(part)
             # Overflow times underflow gives NaN.
             self._occurrences[part] = found if found < MOST else MOST
         return self._occurrences[part]
+
+    def _correction(self, part: int) -> float:
+        """Return how many times as many subgraphs of a part there are as estimated: by the largest counted parts in it."""
+        left, found = part, 1.0
+        for counted, factor in self._together:
+            if counted & ~left == 0:
+                left &= ~counted
+                found *= factor
+        return found
 
     def partial_matches(self, edges: Iterable[int]) -> float:
         """Return how many matches of this part of the pattern are alive."""
@@ -295,6 +318,21 @@ def edges_in_window(known: StatisticsSnapshot, extent: Extent) -> float:
 def members(part: int) -> tuple[int, ...]:
     """Return the positions of the bits, ascending. Cached: searches ask for the same parts again and again."""
     return tuple([place for place, bit in enumerate(reversed(f"{part:b}")) if bit == "1"])
+
+
+def _corrections(
+    pattern: SubgraphPattern, evidence: Iterable[CountedPart]
+) -> tuple[dict[str, float], tuple[tuple[int, float], ...]]:
+    """Return factors of single edges by name, and of larger parts beyond those of their edges; the largest parts first."""
+    places = {edge.name: place for place, edge in enumerate(pattern.edges)}
+    known = [each for each in evidence if each.edges and places.keys() >= set(each.edges)]
+    alone = {each.edges[0]: each.factor for each in known if len(each.edges) == 1}
+    together = [
+        (sum(1 << places[name] for name in each.edges), each.factor / math.prod(alone.get(name, 1.0) for name in each.edges))
+        for each in known
+        if len(each.edges) > 1
+    ]
+    return alone, tuple(sorted(together, key=lambda each: (-each[0].bit_count(), each[0])))
 
 
 def _edges_at(pattern: SubgraphPattern) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Never, Protocol, TypeVar, cast
 from graphtide_core.plans import PhysicalPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
@@ -52,6 +52,10 @@ class Engine(Protocol[P_contra]):
 
     def cost(self, model: CostModel, physical: P_contra, engine_load: EngineLoad, /) -> Cost:
         """Estimate the cost of a plan beside other patterns; sizes are estimated anew, as the stream may have changed."""
+        ...
+
+    def stored(self, physical: P_contra, /) -> Sequence[tuple[str, tuple[int, ...]]]:
+        """Return the steps that store partial matches, by name, each with the query edges that these bind; empty if none do."""
         ...
 
     def settings(self, pattern: SubgraphPattern, physical: P_contra, /) -> dict[str, str]:

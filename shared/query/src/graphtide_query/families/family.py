@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.plans import AnyPlan, Assigned, AssignedPlan, Candidate, HostedPlan
+    from graphtide_core.plans import AnyPlan, Assigned, AssignedPlan, Candidate, CountedPart, HostedPlan
     from graphtide_core.predicate import Expression
     from graphtide_core.reads import Reads
     from graphtide_core.returns import Field
@@ -45,12 +45,14 @@ class PlanningContext:
         statistics: of the stream, if there are any.
         colocated: the patterns that are matched in the same pass.
         budget: the work budget of planning one pattern.
+        evidence: parts of the pattern that were counted on a running plan; for one pattern at a time.
     """
 
     unit: TimeUnit = TimeUnit.MILLISECOND
     statistics: StatisticsSnapshot | None = None
     colocated: ColocatedLoad = NO_OTHERS
     budget: PlanningBudget = PlanningBudget()  # noqa: RUF009 - frozen, so one instance serves all
+    evidence: tuple[CountedPart, ...] = ()
 
     @property
     def known(self) -> StatisticsSnapshot:
@@ -278,6 +280,22 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         Raises:
             InvalidQueryError: the plan is not of this pattern.
             ValueError: no engine of the family runs such a plan.
+        """
+        ...
+
+    def counted(
+        self, pattern: P_contra, physical: AssignedPlan, alive: Mapping[str, int], context: PlanningContext, /
+    ) -> tuple[CountedPart, ...]:
+        """Return the parts of a pattern whose partial matches a running plan stores, with estimates and counts.
+
+        Args:
+            pattern: the pattern.
+            physical: the running plan.
+            alive: how many partial matches each step of the plan has, by its name in EXPLAIN.
+            context: its evidence does not count: the estimates are those of the statistics alone.
+
+        Returns:
+            Nothing for plans that store no partial matches of parts of the pattern.
         """
         ...
 

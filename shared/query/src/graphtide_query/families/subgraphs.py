@@ -9,7 +9,7 @@ from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.one_per import with_past
 from graphtide_core.pattern import Report
-from graphtide_core.plans import PhysicalPlan, Plan
+from graphtide_core.plans import CountedPart, PhysicalPlan, Plan
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Lookback, Reads
 from graphtide_core.window import EdgeCount
@@ -184,7 +184,7 @@ class SubgraphFamily:
     def plan_one(self, pattern: SubgraphPattern, planner_options: PlannerOptions, context: PlanningContext) -> Plan:
         """Plan a pattern for the requested engine, or for the cheapest; raises as `plan`."""
         refuse_shorter_than_a_tick(pattern, context.unit)
-        model = CostModel(pattern, context.known, pattern.extent(context.unit), context.budget)
+        model = CostModel(pattern, context.known, pattern.extent(context.unit), context.budget, context.evidence)
         if planner_options.engine == AUTO:
             candidates = self.considered(model, planner_options, context.colocated)
             return self.assigned(pattern, candidates[0].physical, candidates)
@@ -256,6 +256,20 @@ class SubgraphFamily:
         """Explain the plan."""
         return self.explain((self.assigned(pattern, physical, considered),), (seen,), unit, lambda _: None)[0]
 
+    def counted(
+        self, pattern: SubgraphPattern, physical: AssignedPlan, alive: Mapping[str, int], context: PlanningContext, /
+    ) -> tuple[CountedPart, ...]:
+        """Return what the steps of the plan store."""
+        running = self.assigned(pattern, physical).physical
+        model = CostModel(pattern, context.known, pattern.extent(context.unit))
+        return tuple(
+            CountedPart(
+                tuple(pattern.edges[edge].name for edge in sorted(edges)), model.partial_matches(edges), float(alive[name])
+            )
+            for name, edges in engine_among(self.engines, running).stored(running)
+            if name in alive
+        )
+
     def regrouped(self, _members: Sequence[tuple[Plan, Plan]], _unit: TimeUnit, /) -> None:
         """Return None: each is matched by itself."""
 
@@ -299,7 +313,7 @@ class SubgraphFamily:
         return now < policy.margin * then
 
     def _cost(self, pattern: SubgraphPattern, physical: PhysicalPlan, context: PlanningContext) -> Cost:
-        model = CostModel(pattern, context.known, pattern.extent(context.unit))
+        model = CostModel(pattern, context.known, pattern.extent(context.unit), evidence=context.evidence)
         return engine_among(self.engines, physical).cost(model, physical, context.colocated.by(physical.name))
 
     def considered(self, model: CostModel, planner_options: PlannerOptions, colocated: ColocatedLoad) -> tuple[Candidate, ...]:

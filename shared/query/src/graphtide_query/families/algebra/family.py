@@ -231,6 +231,12 @@ class AlgebraFamily:
 
         return explain_query(derive_with_alternatives(self.assigned(query, physical, considered)), seen.actuals, seen.counts)
 
+    def counted(
+        self, _pattern: GraphQuery, _physical: AssignedPlan, _alive: Mapping[str, int], _context: PlanningContext, /
+    ) -> tuple[()]:
+        """Return nothing: its operators store results, not parts of matches."""
+        return ()
+
     def regrouped(self, _members: Sequence[tuple[GraphPlan, GraphPlan]], _unit: TimeUnit, /) -> None:
         """Return None: each is matched by itself."""
 

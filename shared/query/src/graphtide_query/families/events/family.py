@@ -219,6 +219,12 @@ class EventFamily:
 
         return explain_grouped(self.assigned(pattern, physical, considered), unit, seen.counts)
 
+    def counted(
+        self, _pattern: EventPattern, _physical: AssignedPlan, _alive: Mapping[str, int], _context: PlanningContext, /
+    ) -> tuple[()]:
+        """Return nothing: its steps are shared with other patterns."""
+        return ()
+
     def regrouped(
         self, members: Sequence[tuple[GroupedPlan, EventPlan]], unit: TimeUnit, /
     ) -> tuple[list[int], tuple[EventPlan, ...]] | None:

@@ -43,6 +43,10 @@ class Filtering:
         parts = stream.parts(WEIGHTS, engine_load, visits, "visits to others", stream.matches(physical.starts))
         return Cost((*parts, Part(KEEP * kept, f"{format_number(kept)} candidates kept an edge")), 0.0)
 
+    def stored(self, _physical: FilteringPlan) -> tuple[()]:
+        """See `Engine`."""
+        return ()
+
     def settings(self, _pattern: SubgraphPattern, _physical: FilteringPlan) -> dict[str, str]:
         """See `Engine`."""
         return {"state": "none: the window's edges that the order leaves of use"}

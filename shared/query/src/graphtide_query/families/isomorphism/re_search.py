@@ -41,6 +41,10 @@ class ReSearch:
         visits = stream.visits(physical.orders, everywhere)
         return Cost(stream.parts(WEIGHTS, engine_load, visits, "visits to others", stream.matches(everywhere)), 0.0)
 
+    def stored(self, _physical: SearchPlan) -> tuple[()]:
+        """See `Engine`."""
+        return ()
+
     def settings(self, _pattern: SubgraphPattern, _physical: SearchPlan) -> dict[str, str]:
         """See `Engine`."""
         return {"state": "none: the window's edges alone"}

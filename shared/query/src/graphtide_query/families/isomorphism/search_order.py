@@ -35,6 +35,9 @@ def plan_search(model: CostModel) -> SearchPlan:
 
 def fan_outs(model: CostModel, order: tuple[int, ...]) -> tuple[float, ...]:
     """Estimate, step by step, how many bindings a search in that order has open, from one edge."""
+    if order not in model.fan_outs and model.has_evidence:
+        # A growth knows no counted parts.
+        model.fan_outs[order] = tuple(_open_bindings(model, order[: depth + 1]) for depth in range(len(order)))
     if order not in model.fan_outs:
         growth = Growth(model, order[0])
         for edge in order[1:]:

@@ -40,10 +40,14 @@ class SjTree:
     def cost(self, model: CostModel, physical: SjTreePlan, engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
         stream = model.once(stream_of)
-        alive, made = stream.stored(store(physical.leaves, physical.strategy))
+        alive, made = stream.stored(self.stored(physical))
         matches = stream.matches(range(len(stream.shares)))
         parts = stream.parts(WEIGHTS, engine_load, made, "partial matches made", matches)
         return Cost((*parts, stream.cold(engine_load)), alive)
+
+    def stored(self, physical: SjTreePlan) -> list[tuple[str, tuple[int, ...]]]:
+        """See `Engine`."""
+        return store(physical.leaves, physical.strategy)
 
     def settings(self, pattern: SubgraphPattern, physical: SjTreePlan) -> dict[str, str]:
         """See `Engine`."""

@@ -39,10 +39,14 @@ class Timing:
     def cost(self, model: CostModel, physical: TimingPlan, engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
         stream = model.once(stream_of)
-        alive, made = stream.stored(items(physical.subqueries))
+        alive, made = stream.stored(self.stored(physical))
         matches = stream.matches(range(len(stream.shares)))
         parts = stream.parts(WEIGHTS, engine_load, made, "partial matches made", matches)
         return Cost((*parts, stream.cold(engine_load)), alive)
+
+    def stored(self, physical: TimingPlan) -> list[tuple[str, tuple[int, ...]]]:
+        """See `Engine`."""
+        return items(physical.subqueries)
 
     def settings(self, pattern: SubgraphPattern, physical: TimingPlan) -> dict[str, str]:
         """See `Engine`."""

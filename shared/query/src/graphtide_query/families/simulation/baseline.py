@@ -38,6 +38,10 @@ class Baseline:
         """See `Engine`."""
         return cost_of(model, TAKE, sum(model.kinds()), pairs(model))
 
+    def stored(self, _physical: BaselinePlan) -> tuple[()]:
+        """See `Engine`."""
+        return ()
+
     def settings(self, _pattern: SubgraphPattern, _physical: BaselinePlan) -> dict[str, str]:
         """See `Engine`."""
         return {"state": "the window's edges that can be query edges"}

@@ -38,6 +38,10 @@ class Coloring:
         """See `Engine`."""
         return cost_of(model, COLOR, estimate_verified(model, by_kind=True), vicinity(model))
 
+    def stored(self, _physical: ColoringPlan) -> tuple[()]:
+        """See `Engine`."""
+        return ()
+
     def settings(self, _pattern: SubgraphPattern, _physical: ColoringPlan) -> dict[str, str]:
         """See `Engine`."""
         return {"state": "the window's edges that can be query edges, coloured; components of those that could be whole"}

@@ -38,6 +38,10 @@ class Signature:
         """See `Engine`."""
         return cost_of(model, SIGN, estimate_verified(model, by_kind=False), vicinity(model))
 
+    def stored(self, _physical: SignaturePlan) -> tuple[()]:
+        """See `Engine`."""
+        return ()
+
     def settings(self, _pattern: SubgraphPattern, physical: SignaturePlan) -> dict[str, str]:
         """See `Engine`."""
         return {
