@@ -21,6 +21,7 @@ from graphtide_admin_api.application.edges import Edges
 from graphtide_admin_api.application.first_look import FirstLook
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.operations import Operations
+from graphtide_admin_api.application.partial_matches import PartialMatches
 from graphtide_admin_api.application.patterns import Patterns
 from graphtide_admin_api.application.reading import Streams
 from graphtide_admin_api.application.registry import Registry
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
     from graphtide_core.ports.log import Log
+    from graphtide_core.ports.partial_matches import PartialMatchStore
     from graphtide_telemetry.health import Look
     from graphtide_telemetry.instruments import Observed
 
@@ -66,8 +68,8 @@ def admin_api(settings: AdminApiSettings, log: Log | None = None) -> FastAPI:
     return assemble(settings, log or KafkaLog(settings.kafka.connection("graphtide-admin-api"))).app
 
 
-def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
-    """Put the API together on a log.
+def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatchStore | None = None) -> AdminApi:
+    """Put the API together on a log, with partial matches from the Redis of the settings unless a store is given.
 
     Raises:
         FatalError: as `admin_api`.
@@ -80,12 +82,14 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         [Viewer(log, topics, clock, view), MatchFeed(log, topics, clock, recent)], stuck_seconds=settings.stuck_seconds
     )
     operations = Operations(log, topics, clock)
+    shared = PartialMatches(partial_matches or settings.partial_matches())
     parts = Parts(
         log=log,
         topics=topics,
         view=view,
         patterns=Patterns(log, topics, clock, view, registry),
         recent=recent,
+        partial_matches=shared,
         results=Results(log, topics, recent),
         streams=Streams(log, topics),
         schemas=StreamSchemas(log, topics, view),
@@ -110,6 +114,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
             finally:
                 registry.close()
                 workers.end()
+                shared.close()
 
     return AdminApi(application(parts, life, protection), parts.alive, lambda: readiness(parts))
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphtide_core.time import TimeUnit
 from graphtide_log.kafka.settings import KafkaSettings
+from graphtide_log.partial_matches.redis import RedisPartialMatches
+from graphtide_log.redis_settings import RedisLoginSettings
 from graphtide_serving.access.settings import AccessSettings
 from graphtide_wire.topics import DEFAULT_PREFIX
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
+if TYPE_CHECKING:
+    from graphtide_core.ports.partial_matches import PartialMatchStore
 
-class AdminApiSettings(AccessSettings):
+
+class AdminApiSettings(RedisLoginSettings, AccessSettings):
     """Settings of the API.
 
     Attributes:
@@ -19,6 +26,7 @@ class AdminApiSettings(AccessSettings):
         host: address to listen on.
         port: port to listen on.
         most_body_bytes: bytes of a request's body.
+        redis: URL of the Redis in which matchers share views of partial matches; unset shows none.
         unit: time unit of ticks, as in ingestion; statements of streams must have it. Plans of patterns show it, too.
     """
 
@@ -29,4 +37,11 @@ class AdminApiSettings(AccessSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
     most_body_bytes: int = Field(default=8 * 1024 * 1024, gt=0)
+    redis: SecretStr | None = None
     unit: TimeUnit = TimeUnit.MILLISECOND
+
+    def partial_matches(self) -> PartialMatchStore | None:
+        """Return where views of partial matches are shared; None if that is not set."""
+        if self.redis is None:
+            return None
+        return RedisPartialMatches(self.redis.get_secret_value(), prefix=self.prefix, login=self.redis_login())

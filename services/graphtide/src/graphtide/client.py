@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.edge import Edge
     from graphtide_native.spec import Limits
+    from graphtide_wire.bodies.partial_matches import PartialMatchesPage
 
     from graphtide.sending import Edges, Sent
     from graphtide.server import Json
@@ -293,6 +294,23 @@ class Client:
     def newest_matches(self, name: str, most: int = 100) -> list[MatchAt]:
         """Return the newest matches and retractions of all versions of a pattern, the newest first. Raises as `get`."""
         return list(self._server.matches(name, most))
+
+    def partial_matches(
+        self, name: str, *, vertex: str | None = None, min_steps: int = 1, most: int = 100
+    ) -> PartialMatchesPage:
+        """Return the partial matches of a pattern that are nearest to completion, and how many there are by step of its plan.
+
+        Args:
+            name: the pattern's.
+            vertex: a data vertex that they bind; any if not given.
+            min_steps: query edges that they bind at least.
+            most: of them, up to 1,000.
+
+        Raises:
+            NotFoundError: there is no such pattern, or the server shows no partial matches (`no-partial-matches`).
+            UnavailableError: the server is not reached, or the Redis of the views does not answer.
+        """
+        return self._server.partial_matches(name, vertex, min_steps, most)
 
     def results(self, name: str, at: int | str | datetime | None = None, *, version: int | None = None) -> Results:
         """Return the results of a streaming graph query that are valid at an instant.

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Self, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import httpx2
 import msgspec
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_wire.bodies.matches import MatchesPage, ResultsPage
+from graphtide_wire.bodies.partial_matches import PartialMatchesPage
 from graphtide_wire.bodies.patterns import Pattern, PatternsPage, PatternStatistics
 from graphtide_wire.bodies.sent import SentPage
 from graphtide_wire.bodies.streams import Stream, StreamDetails, StreamSchema, StreamsPage
@@ -138,6 +139,12 @@ class Server:
         read = (MatchAt(each.place, msgspec.json.decode(each.match, type=MatchRecord)) for each in found)
         return islice(read, most)
 
+    def partial_matches(self, name: str, vertex: str | None, min_steps: int, most: int) -> PartialMatchesPage:
+        """Return the partial matches of a pattern that are nearest to completion."""
+        asked = {"min_steps": str(min_steps), "limit": str(most)} | ({} if vertex is None else {"vertex": vertex})
+        answer = self._send("GET", f"{_path(name)}/partial-matches?{urlencode(asked)}")
+        return msgspec.json.decode(answer.content, type=PartialMatchesPage)
+
     def results(self, name: str, at: str | None, version: int | None) -> Iterator[ResultsPage]:
         """Yield the results that are valid at an instant, page by page."""
         asked = {} if at is None else {"at": at}
@@ -222,7 +229,7 @@ class Server:
         """
         while True:
             try:
-                for event in self._events(name, after, last):
+                for event in self._events(f"{_path(name)}/matches:stream?last={last}", after):
                     after = event.place
                     yield event
             except TransientError:
@@ -230,10 +237,27 @@ class Server:
                     raise
             time.sleep(_PAUSE_SECONDS)
 
-    def _events(self, name: str, after: str | None, last: int) -> Iterator[Event]:
+    def follow_partial_matches(self, name: str, vertex: str | None, min_steps: int | None) -> Generator[Event, None, None]:
+        """Yield partial matches as they come close, as JSON; come back by itself where the connection ends.
+
+        Those that were close before come first, also where the connection ended.
+        """
+        asked = ({} if vertex is None else {"vertex": vertex}) | ({} if min_steps is None else {"min_steps": str(min_steps)})
+        address = f"{_path(name)}/partial-matches:stream" + (f"?{urlencode(asked)}" if asked else "")
+        has_begun = False
+        while True:
+            try:
+                for event in self._events(address):
+                    has_begun = True
+                    yield event
+            except TransientError:
+                if not has_begun:
+                    raise
+            time.sleep(_PAUSE_SECONDS)
+
+    def _events(self, address: str, after: str | None = None) -> Iterator[Event]:
         headers = {"Last-Event-ID": after} if after else {}
         timeout = httpx2.Timeout(_SILENCE_SECONDS, connect=5.0)
-        address = f"{_path(name)}/matches:stream?last={last}"
         with self._reached(), self._http.stream("GET", address, headers=headers, timeout=timeout) as answer:
             if answer.is_error:
                 answer.read()

@@ -17,8 +17,10 @@ from graphtide_core.edge import Edge
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import SubgraphPattern
+from graphtide_native.matcher import MOST_PARTIAL_MATCHES
 from graphtide_query import parse
 from graphtide_query.families import is_pattern
+from graphtide_wire.partial_matches import read_view
 
 from graphtide.inputs import IN_PYTHON, Inputs, flaw_of_streams
 from graphtide.matches import MatchList, columns_of_patterns, to_arrow
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from graphtide_core.match import Match
+    from graphtide_core.partial_matches import PartialMatches
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import MatchBatch
@@ -205,6 +208,28 @@ class Session:
             fit = describe_fit(pipeline, self._records) if outcome == "done" else ()
             notes = [*pipeline.notes, *fit]
             return summarize(pipeline, reader, rejections, self._seconds, outcome, unwritten=Counter(), notes=notes)
+
+    def partial_matches(self, name: str | None = None, most: int = MOST_PARTIAL_MATCHES) -> PartialMatches:
+        """Return the partial matches of a pattern nearest to completion, and how many there are by step of its plan.
+
+        Args:
+            name: the pattern's; not needed if there is one pattern.
+            most: partial matches returned.
+
+        Raises:
+            LookupError: there is no such pattern, or there are several and none is named.
+        """
+        with self._alone:
+            names = [str(pattern.name) for pattern in self.patterns]
+            if name is None and len(names) > 1:
+                message = f"there are {len(names)} patterns, name one: {', '.join(names)}"
+                raise LookupError(message)
+            if name is not None and name not in names:
+                message = f"there is no pattern {name!r}, but {', '.join(names)}"
+                raise LookupError(message)
+            # Plans are made when the first records are there, and not for this.
+            pipeline = self._pipeline if self._pipeline.is_started else Pipeline(self.patterns, self._options)
+            return read_view(pipeline.matcher.partial_matches(0 if name is None else names.index(name), most))
 
     def table(self, matches: Iterable[Match]) -> pa.Table:
         """Return matches of this session's patterns as a table of pyarrow; see `graphtide.matches` for its columns."""

@@ -56,6 +56,8 @@ def _type(hint: Any) -> Any:
         return Union[tuple(map(_type, parts))]  # noqa: UP007 - it is made of what is found
     if origin in {list, tuple}:
         return types.GenericAlias(list, _type(parts[0]))
+    if origin is dict:
+        return types.GenericAlias(dict, (parts[0], _type(parts[1])))
     if hint is msgspec.Raw:
         return JsonValue
     return describe(hint) if isinstance(hint, type) and issubclass(hint, Body) else hint

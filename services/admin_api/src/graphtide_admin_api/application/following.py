@@ -23,7 +23,7 @@ class Event(Protocol):
     """A match and its place; a reader that has seen it continues after the place."""
 
     @property
-    def place(self) -> Place | Places:
+    def place(self) -> Place | Places | int:
         """The place."""
         ...
 

@@ -21,6 +21,7 @@ from graphtide_admin_api.entrypoints import (
     matchers,
     matches,
     operations,
+    partial_matches,
     patterns,
     results,
     stream_schemas,
@@ -42,7 +43,8 @@ _PROBLEMS: Final = describe(
         400: "A place, a cursor or the name of a stream is malformed: `bad-event-id`, `bad-place`, `bad-cursor`, `bad-stream`.",
         401: "The caller is unknown: `unauthenticated`.",
         403: "The caller lacks the scope, or a browser asks for another site: `forbidden`, `foreign-origin`.",
-        404: "It does not exist, or the pattern has no plan yet: `not-found`, `no-plan`.",
+        404: "It does not exist, the pattern has no plan yet, or partial matches are not shared: `not-found`, `no-plan`, "
+        "`no-partial-matches`.",
         408: "The body arrives too slowly: `slow-body`.",
         409: "It exists already, it is in use, a view would read itself, or a topic's name collides with another's: "
         "`exists`, `stream-exists`, `stream-in-use`, `view-circle`, `view-in-use`, `name-collides`.",
@@ -67,7 +69,11 @@ _PROBLEMS: Final = describe(
 
 _TAGS: Final = [
     {"name": "patterns", "description": "What to find: registered in the pattern language, with limits and an engine."},
-    {"name": "matches", "description": "What was found: pages of it, single matches with their edges, events as they come."},
+    {
+        "name": "matches",
+        "description": "What was found: pages of it, single matches with their edges, events as they come; and "
+        "what has begun: partial matches.",
+    },
     {
         "name": "streams",
         "description": "Where edges come from: how far they were put in order, what was counted and rejected.",
@@ -83,6 +89,7 @@ ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     patterns.router,
     looking.router,
     matches.router,
+    partial_matches.router,
     results.router,
     streams.router,
     stream_schemas.router,

@@ -1,4 +1,4 @@
-"""Matches as server-sent events: so many streams at once, and a share of them a caller."""
+"""Matches and partial matches as server-sent events: so many streams at once, and a share of them a caller."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from fastapi import Query
 from fastapi.responses import StreamingResponse
 from graphtide_core.errors import TransientError
 from graphtide_serving.access.guard import caller_of
+from pydantic.json_schema import SkipJsonSchema
 from starlette.concurrency import run_in_threadpool
 
 from graphtide_admin_api.domain.problems import ProblemError
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.following import Follows
 
 _PAUSE_SECONDS: Final = 0.1
+
+TicketQuery = Annotated[str | SkipJsonSchema[None], Query(description="A ticket, for clients that can send no header.")]
+
+BY_TICKET: Final[dict[str, Any]] = {"security": [{"Ticket": []}]}
+"""What the description adds to the ways a caller shows who it is."""
 
 
 class EventStreams:
@@ -55,8 +62,8 @@ class EventStreams:
             if not self._open[caller]:
                 del self._open[caller]
 
-    async def events(self, following: Follows) -> AsyncGenerator[bytes]:
-        """Yield the events of what is followed, and a comment now and then where there are none.
+    async def events(self, following: Follows, kind: str = "match") -> AsyncGenerator[bytes]:
+        """Yield the events of what is followed, of one kind, and a comment now and then where there are none.
 
         It ends where the log does not answer: the client comes back to the place where it was.
         """
@@ -67,8 +74,8 @@ class EventStreams:
                 found = await run_in_threadpool(following.take)
             except TransientError:
                 return
-            for match in found:
-                yield f"id: {match.place}\nevent: match\ndata: ".encode() + match.body + b"\n\n"
+            for each in found:
+                yield f"id: {each.place}\nevent: {kind}\ndata: ".encode() + each.body + b"\n\n"
             now = time.monotonic()
             if found:
                 emitted = now
@@ -84,9 +91,9 @@ class EventsResponse(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(self, streams: EventStreams, following: Follows) -> None:
+    def __init__(self, streams: EventStreams, following: Follows, kind: str = "match") -> None:
         """Prepare; nothing is sent yet."""
-        super().__init__(streams.events(following), headers={"Cache-Control": "no-store"})
+        super().__init__(streams.events(following, kind), headers={"Cache-Control": "no-store"})
         self._streams = streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

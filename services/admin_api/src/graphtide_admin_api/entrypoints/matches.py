@@ -18,7 +18,7 @@ from graphtide_admin_api.application.following import Following, FollowingAll
 from graphtide_admin_api.application.matches import Wanted, older
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.answers import MatchDetails, TicketOut
-from graphtide_admin_api.entrypoints.events import EventsResponse, EventStreams
+from graphtide_admin_api.entrypoints.events import BY_TICKET, EventsResponse, EventStreams, TicketQuery
 from graphtide_admin_api.entrypoints.parameters import CursorQuery, PlacePath, Ticks, begin_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
@@ -27,10 +27,6 @@ AfterQuery = Annotated[
     str | SkipJsonSchema[None], Query(description="The same, for clients that can send no header.", examples=["0-17"])
 ]
 LastQuery = Annotated[int, Query(ge=0, le=1_000, description="Matches reported before that come first.")]
-TicketQuery = Annotated[str | SkipJsonSchema[None], Query(description="A ticket, for clients that can send no header.")]
-
-_BY_TICKET: Final[dict[str, Any]] = {"security": [{"Ticket": []}]}
-"""What the description adds to the ways a caller shows who it is."""
 
 _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
@@ -88,7 +84,7 @@ def router(parts: Parts) -> APIRouter:
         return MatchDetails.of(place, found)
 
     @routes.get(
-        "/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS, openapi_extra=_BY_TICKET
+        "/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS, openapi_extra=BY_TICKET
     )
     def follow_matches(
         name: str,
@@ -116,7 +112,7 @@ def router(parts: Parts) -> APIRouter:
         dependencies=sees,
         response_class=StreamingResponse,
         responses=_EVENTS,
-        openapi_extra=_BY_TICKET,
+        openapi_extra=BY_TICKET,
     )
     def follow_all_matches(
         last_event_id: LastEventId = None,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.first_look import FirstLook
     from graphtide_admin_api.application.matches import RecentMatches
     from graphtide_admin_api.application.operations import Operations
+    from graphtide_admin_api.application.partial_matches import PartialMatches
     from graphtide_admin_api.application.patterns import Patterns
     from graphtide_admin_api.application.reading import Streams
     from graphtide_admin_api.application.results import Results
@@ -57,6 +58,7 @@ class Parts:
     view: View
     patterns: Patterns
     recent: RecentMatches
+    partial_matches: PartialMatches
     results: Results
     streams: Streams
     schemas: StreamSchemas

@@ -124,6 +124,12 @@ VERBS: Final = {
         "Write the last matches of a pattern, and then new ones as they are reported, one JSON object a line.",
         _WITH_A_SERVER,
     ),
+    "partial": Verb(
+        "graphtide.cli.partial",
+        "partial",
+        "Write the partial matches of a pattern that are nearest to completion, one JSON object a line.",
+        _WITH_A_SERVER,
+    ),
     "results": Verb(
         "graphtide.cli.server",
         "results",

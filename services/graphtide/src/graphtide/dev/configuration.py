@@ -123,14 +123,17 @@ def _title(programs: tuple[str, ...]) -> str:
     if len(programs) == len(PROGRAMS):
         return "every service"
     others = [program for program in PROGRAMS if program not in programs]
-    if len(others) < len(programs):
-        return f"every service except {_names(others)}"
+    with_, without = _names(programs), _names(others)
+    return " and ".join(with_) if len(with_) <= len(without) else f"every service except {' and '.join(without)}"
+
+
+def _names(programs: Sequence[str]) -> list[str]:
+    """Return the names of programs; matchers are named together if all are among them."""
     matchers = [program for program in PROGRAMS if program.startswith(_MATCHER)]
-    return "matcher services" if list(programs) == matchers else _names(programs)
-
-
-def _names(programs: Sequence[str]) -> str:
-    return " and ".join(program.removeprefix("graphtide-") for program in programs)
+    if not set(matchers) <= set(programs):
+        return [program.removeprefix("graphtide-") for program in programs]
+    rest = [program.removeprefix("graphtide-") for program in programs if program not in matchers]
+    return [*rest, "matcher services"]
 
 
 class _Defaults:

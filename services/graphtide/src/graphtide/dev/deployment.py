@@ -25,6 +25,8 @@ from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_log.checkpoints.redis import RedisCheckpoints
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_log.memory import MemoryLog
+from graphtide_log.partial_matches.memory import MemoryPartialMatches
+from graphtide_log.partial_matches.redis import RedisPartialMatches
 from graphtide_log.profile import Profile
 from graphtide_matcher_algebra.bootstrap import matcher as matcher_algebra
 from graphtide_matcher_algebra.settings import Settings as AlgebraSettings
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import Log
+    from graphtide_core.ports.partial_matches import PartialMatchStore
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -70,7 +73,7 @@ class DevOptions:
 
     Attributes:
         kafka: bootstrap address of a Kafka; None keeps the log in memory.
-        redis: URL of a Redis for checkpoints; None keeps them in memory.
+        redis: URL of a Redis for checkpoints and views of partial matches; None keeps them in memory.
         lateness: ticks that an edge may come after a newer one; None is ingestion's default.
         low_latency: hand on edges at once instead of waiting up to 50 ms for more.
         max_ahead_seconds: how far ahead of the clock an edge may be; None is what ingestion is set to.
@@ -87,6 +90,7 @@ def application(options: DevOptions) -> FastAPI:
     """Return all services as one application; its life runs their workers. Everyone may do everything."""
     log: Log = MemoryLog(MOST_BYTES) if options.kafka is None else KafkaLog(KafkaConnection(options.kafka, "graphtide-dev"))
     checkpoints: CheckpointStore = MemoryCheckpoints() if options.redis is None else RedisCheckpoints(options.redis)
+    partial_matches: PartialMatchStore = MemoryPartialMatches() if options.redis is None else RedisPartialMatches(options.redis)
     profile = Profile.LOW_LATENCY if options.low_latency else Profile.THROUGHPUT
     settings = IngestionSettings(
         insecure=True, create_streams=True, lateness=options.lateness, profile=profile, idle_seconds=1.0
@@ -96,17 +100,19 @@ def application(options: DevOptions) -> FastAPI:
     edges = ingestion(log, settings)
     slices = TemporaryDirectory(prefix="graphtide-dev-", ignore_cleanup_errors=True)
     control_settings = AdminApiSettings(insecure=True)
-    control = assemble(control_settings, log)
+    control = assemble(control_settings, log, partial_matches)
     workers = Workers(
         [
             planner(PlannerSettings(), log),
             counter(StatisticsSettings(), log),
             match_counter(StatisticsSettings(), log),
-            matcher_timing(TimingSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
-            matcher_algebra(AlgebraSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
-            matcher_event_pattern(EventPatternSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
-            matcher_simulation(SimulationSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
-            matcher_sjtree(SjTreeSettings(linger_seconds=0.05, profile=profile), log, checkpoints),
+            matcher_timing(TimingSettings(linger_seconds=0.05, profile=profile), log, checkpoints, partial_matches),
+            matcher_algebra(AlgebraSettings(linger_seconds=0.05, profile=profile), log, checkpoints, partial_matches),
+            matcher_event_pattern(
+                EventPatternSettings(linger_seconds=0.05, profile=profile), log, checkpoints, partial_matches
+            ),
+            matcher_simulation(SimulationSettings(linger_seconds=0.05, profile=profile), log, checkpoints, partial_matches),
+            matcher_sjtree(SjTreeSettings(linger_seconds=0.05, profile=profile), log, checkpoints, partial_matches),
             backfills(BackfillSettings(folder=Path(slices.name)), log),
         ]
     )
