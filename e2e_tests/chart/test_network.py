@@ -67,10 +67,10 @@ def test_every_pod_of_the_release_is_denied_everything_that_its_component_is_not
         assert flows(release, labels["app.kubernetes.io/component"], "egress") >= DNS
 
 
-def test_by_itself_the_chart_lets_pods_go_to_kafka_and_matchers_to_redis() -> None:
+def test_by_itself_the_chart_lets_pods_go_to_kafka_and_matchers_and_the_admin_api_to_redis() -> None:
     release, kafka = render(), (OPEN, 9092)
     for component in PODS:
-        redis = {(OPEN, 6379)} if component.startswith("matcher-") else set()
+        redis = {(OPEN, 6379)} if component.startswith(("matcher-", "admin-api")) else set()
         assert flows(release, component, "egress") == DNS | {kafka} | redis, component
 
 
@@ -93,7 +93,7 @@ def test_each_flow_leads_to_the_place_that_is_named() -> None:
     executors, driver = {("preprocess-executor", OPEN)}, {("preprocess", OPEN)}
     assert found == {
         "ingestion": http | issuer,
-        "admin-api": http | issuer,
+        "admin-api": http | issuer | redis,
         "sequencer": http,
         "statistics": http,
         "backfill": http,

@@ -6,7 +6,7 @@
   port             of HTTP, health and metrics
   access           whether it asks callers who they are
   worker           whether settings of health have a room of their own, as in services without HTTP of their own
-  redis            whether it keeps checkpoints there
+  redis            whether it keeps checkpoints there, or reads what matchers share
   spark            whether its image is that on Spark
   callsKubernetes  whether its pods have a token for the API
   grace            seconds that it may take to end

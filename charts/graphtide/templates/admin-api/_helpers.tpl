@@ -5,6 +5,7 @@ command: [graphtide-admin-api]
 prefix: GRAPHTIDE_ADMIN_API_
 port: {{ $own.port }}
 access: true
+redis: {{ include "graphtide.matchers" . | fromJson | dig "keys" list | empty | not }}
 drain: {{ $own.drainSeconds }}
 grace: {{ add (int $own.drainSeconds) (include "graphtide.httpEndSeconds" . | int) }}
 settings:
