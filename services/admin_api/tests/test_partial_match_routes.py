@@ -48,7 +48,7 @@ def put(store: PartialMatchStore, *nearest: PartialMatch, part: str = PART, vers
 
 
 @contextmanager
-def served(store: PartialMatchStore | None) -> Iterator[httpx2.Client]:
+def serve_store(store: PartialMatchStore | None) -> Iterator[httpx2.Client]:
     keys = [
         KeySettings(name=name, hash=hash_key(name), scopes=scopes)
         for name, scopes in {"root": ["admin"], "patterns": ["patterns:read"]}.items()
@@ -71,7 +71,7 @@ def store() -> PartialMatchStore:
 
 @pytest.fixture
 def http(store: PartialMatchStore) -> Iterator[httpx2.Client]:
-    with served(store) as http:
+    with serve_store(store) as http:
         yield http
 
 
@@ -150,7 +150,7 @@ def test_they_need_the_scope_of_matches_and_a_pattern(http: httpx2.Client) -> No
 
 
 def test_an_api_without_redis_says_what_to_set() -> None:
-    with served(None) as http:
+    with serve_store(None) as http:
         for address in (PARTIALS, f"{PARTIALS}:stream"):
             answer = http.get(address)
             assert (answer.status_code, answer.json()["code"]) == (404, "no-partial-matches")
@@ -164,7 +164,7 @@ class Gone(MemoryPartialMatches):
 
 
 def test_a_store_that_does_not_answer_costs_these_views_alone() -> None:
-    with served(Gone()) as http:
+    with serve_store(Gone()) as http:
         answer = http.get(PARTIALS)
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
         assert http.get("/api/v1/patterns/p").status_code == 200

@@ -21,7 +21,7 @@ from graphtide_matcher_host.partial_matches import (
     PartialMatchViews,
     ViewSettings,
     _Look,
-    encoded,
+    encode_look,
     lasting,
 )
 from graphtide_matcher_host.records import HostRecords
@@ -111,7 +111,7 @@ def test_the_view_of_a_pattern_that_is_gone_is_taken_back() -> None:
 
 @dataclass
 class Broken:
-    """A store that fails as it is told."""
+    """A store that fails as it is made to."""
 
     error: Exception
     calls: int = 0
@@ -237,7 +237,7 @@ class Works:
         return assignment, VIEW
 
 
-def looked(works: Works, clock: Hand, settings: ViewSettings, seconds: float, times: int) -> list[str]:
+def look_often(works: Works, clock: Hand, settings: ViewSettings, seconds: float, times: int) -> list[str]:
     """Let so much time pass so often, with a look each time; return the looks."""
     views = PartialMatchViews(MemoryPartialMatches(), "g", clock, settings)
     for _ in range(times):
@@ -248,11 +248,11 @@ def looked(works: Works, clock: Hand, settings: ViewSettings, seconds: float, ti
 
 
 def test_patterns_are_looked_at_in_turn_and_each_once_in_the_interval() -> None:
-    assert looked(Works(("a", "b", "c")), Hand(), ViewSettings(seconds=5.0, share=1.0), 1.0, 14) == ["a", "b", "c"] * 3
+    assert look_often(Works(("a", "b", "c")), Hand(), ViewSettings(seconds=5.0, share=1.0), 1.0, 14) == ["a", "b", "c"] * 3
 
 
 def test_looks_wait_until_their_share_of_the_time_has_passed() -> None:
-    found = looked(Works(("a",)), Hand(), ViewSettings(seconds=1.0, share=1e-9), 10.0, 50)
+    found = look_often(Works(("a",)), Hand(), ViewSettings(seconds=1.0, share=1e-9), 10.0, 50)
     assert found == ["a"], "a look takes more than a nanosecond of each second"
 
 
@@ -275,12 +275,12 @@ def test_a_large_view_shows_fewer_partial_matches() -> None:
     found = {**json.loads(VIEW), "nearest": nearest}
     look = _Look(PatternName("p"), 1, "g/s", Hand().now(), 7, json.dumps(found).encode(), 10.0)
     small = replace_found(look, {**found, "nearest": nearest[:3]})
-    cut, whole = (decode_partial_matches(encoded(each)) for each in (look, small))
+    cut, whole = (decode_partial_matches(encode_look(each)) for each in (look, small))
     assert cut is not None
     assert whole is not None
     assert (len(cut.view.nearest), cut.view.truncated) == (50, True)
     assert (len(whole.view.nearest), whole.view.truncated) == (3, False)
-    assert len(encoded(look)) <= MOST_BYTES
+    assert len(encode_look(look)) <= MOST_BYTES
     assert replace(whole.view, nearest=()) == replace(cut.view, nearest=(), truncated=False)
 
 

@@ -40,7 +40,7 @@ def view(feed: Feed, most: int = 10_000, budget: int = 1_000_000) -> PartialMatc
     return msgspec.json.decode(feed.matcher.partial_matches(0, most, budget), type=PartialMatches)
 
 
-def shown(partial: PartialMatch) -> frozenset[tuple[str, str]]:
+def edges_of(partial: PartialMatch) -> frozenset[tuple[str, str]]:
     return frozenset((name, edge.id) for name, edge in partial.edges.items())
 
 
@@ -49,7 +49,7 @@ def assert_equal_to_the_oracle(oracle: PartialMatchOracle, feed: Feed, *, has_de
     seen = view(feed)
     by_step = {step.name: oracle.partial_matches(step.edges) for step in seen.steps}
     want = [each for found in by_step.values() for each in found]
-    found = [shown(partial) for partial in seen.nearest]
+    found = [edges_of(partial) for partial in seen.nearest]
     assert sorted(map(sorted, found)) == sorted(map(sorted, want))
     assert (seen.stored or not seen.nearest, seen.truncated) == (True, False)
     ranks = [oracle.rank(each) for each in found]
@@ -63,10 +63,10 @@ def assert_equal_to_the_oracle(oracle: PartialMatchOracle, feed: Feed, *, has_de
 def assert_nearest(oracle: PartialMatchOracle, feed: Feed, most: int, budget: int) -> None:
     """Compare a part of the view with the whole: the nearest come first, and a bound that cuts them is reported."""
     whole, part = view(feed), view(feed, most, budget)
-    ranks = [oracle.rank(shown(each)) for each in whole.nearest]
-    assert {shown(each) for each in part.nearest} <= {shown(each) for each in whole.nearest}
+    ranks = [oracle.rank(edges_of(each)) for each in whole.nearest]
+    assert {edges_of(each) for each in part.nearest} <= {edges_of(each) for each in whole.nearest}
     if not part.truncated:
-        assert [oracle.rank(shown(each)) for each in part.nearest] == ranks[:most]
+        assert [oracle.rank(edges_of(each)) for each in part.nearest] == ranks[:most]
     assert len(part.nearest) <= most
 
 
@@ -138,7 +138,7 @@ def edge(id: str, ts: int, source: str, target: str, label: str = "e") -> Edge:
     return Edge(EdgeId(id), EventTime(ts), VertexId(source), VertexId(target), label)
 
 
-def fed(text: str, engine: str, edges: Sequence[Edge]) -> Feed:
+def feed_all(text: str, engine: str, edges: Sequence[Edge]) -> Feed:
     feed = Feed(plan(parse(text)[0], engine))
     feed.push(*edges)
     return feed
@@ -149,7 +149,7 @@ PATH = "PATTERN p MATCH (a)-[x]->(b)-[y]->(c)-[z]->(d) ORDER x < y < z ON s WIND
 
 @pytest.mark.parametrize("engine", ["timing", "sj-tree"])
 def test_a_view_says_what_is_bound_what_is_awaited_and_until_when(engine: str) -> None:
-    seen = view(fed(PATH, engine, [edge("1", 1, "u", "v"), edge("2", 3, "v", "w")]), most=1)
+    seen = view(feed_all(PATH, engine, [edge("1", 1, "u", "v"), edge("2", 3, "v", "w")]), most=1)
     assert (seen.time, seen.stored, seen.truncated) == (3, True, False)
     assert seen.nearest == (
         PartialMatch(
@@ -162,12 +162,12 @@ def test_a_view_says_what_is_bound_what_is_awaited_and_until_when(engine: str) -
 
 
 def test_counts_are_by_step_of_the_plan() -> None:
-    seen = view(fed(PATH, "timing", [edge("1", 1, "u", "v"), edge("2", 3, "v", "w"), edge("3", 4, "o", "p")]))
+    seen = view(feed_all(PATH, "timing", [edge("1", 1, "u", "v"), edge("2", 3, "v", "w"), edge("3", 4, "o", "p")]))
     assert [(step.name, step.edges, step.alive) for step in seen.steps] == [("L1.1", ("x",), 3), ("L1.2", ("x", "y"), 1)]
 
 
 def test_what_left_the_window_is_not_shown_although_no_edge_came_for_the_pattern() -> None:
-    feed = fed(PATH, "timing", [edge("1", 1, "u", "v"), edge("2", 3, "v", "w")])
+    feed = feed_all(PATH, "timing", [edge("1", 1, "u", "v"), edge("2", 3, "v", "w")])
     list(feed.matcher.pass_time(11))
     list(feed.matcher.advance(11))
     seen = view(feed)
@@ -177,7 +177,7 @@ def test_what_left_the_window_is_not_shown_although_no_edge_came_for_the_pattern
 
 def test_a_spent_budget_is_reported_and_the_nearest_come_first_all_the_same() -> None:
     edges = [edge(str(number), number // 100, f"u{number}", "v") for number in range(900)]
-    feed = fed(PATH, "timing", [*edges, edge("last", 9, "v", "w")])
+    feed = feed_all(PATH, "timing", [*edges, edge("last", 9, "v", "w")])
     seen = view(feed, most=5, budget=50)
     assert seen.truncated
     assert {len(each.edges) for each in seen.nearest} == {2}
@@ -198,6 +198,6 @@ def test_a_number_that_no_pattern_has_is_refused() -> None:
 
 def test_families_that_store_something_else_show_its_size() -> None:
     simulation = "PATTERN p MATCH (a)-[x]->(b)-[y]->(c) UNDER DUAL SIMULATION ON s WINDOW 10ms"
-    seen = view(fed(simulation, "ddst-coloring", [edge("1", 1, "u", "v"), edge("2", 3, "v", "w")]))
+    seen = view(feed_all(simulation, "ddst-coloring", [edge("1", 1, "u", "v"), edge("2", 3, "v", "w")]))
     assert (seen.stored, seen.nearest) == (False, ())
     assert [(step.name, step.edges) for step in seen.steps] == [("held", ())]

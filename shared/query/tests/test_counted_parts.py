@@ -25,7 +25,7 @@ def model(*evidence: CountedPart) -> CostModel:
     return CostModel(PATH, KNOWN, PATH.extent(PlanningContext().unit), evidence=evidence)
 
 
-def counted(edges: str, times: float) -> CountedPart:
+def count_as(edges: str, times: float) -> CountedPart:
     """Return that a part was counted so many times as large as estimated."""
     estimated = model().partial_matches(["xyz".index(name) for name in edges])
     return CountedPart(tuple(edges), estimated, times * (estimated + 1) - 1)
@@ -34,7 +34,7 @@ def counted(edges: str, times: float) -> CountedPart:
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("times", [0.001, 1.0, 50.0])
 def test_a_counted_part_has_its_factor(part: tuple[int, ...], times: float) -> None:
-    evidence = counted("".join("xyz"[edge] for edge in part), times)
+    evidence = count_as("".join("xyz"[edge] for edge in part), times)
     before, after = model(), model(evidence)
     if len(part) == 1 and times * before.share(PATH.edges[part[0]]) > 1:
         assert after.share(PATH.edges[part[0]]) == 1.0, "more than all edges there cannot be"
@@ -44,26 +44,26 @@ def test_a_counted_part_has_its_factor(part: tuple[int, ...], times: float) -> N
 
 def test_larger_parts_have_the_factors_of_the_largest_counted_parts_in_them() -> None:
     before = model()
-    of_pair = model(counted("xy", 50.0))
+    of_pair = model(count_as("xy", 50.0))
     assert of_pair.partial_matches((0, 1, 2)) == pytest.approx(50 * before.partial_matches((0, 1, 2)))
     assert of_pair.partial_matches((1, 2)) == pytest.approx(before.partial_matches((1, 2)))
     # What single edges explain, their pair does not add.
-    both = model(counted("xy", 50.0), counted("x", 0.5), counted("z", 0.1))
+    both = model(count_as("xy", 50.0), count_as("x", 0.5), count_as("z", 0.1))
     assert both.partial_matches((0, 1)) == pytest.approx(50 * before.partial_matches((0, 1)))
     assert both.partial_matches((0, 1, 2)) == pytest.approx(5 * before.partial_matches((0, 1, 2)))
     assert both.alive(0) == pytest.approx(0.5 * before.alive(0))
     # The larger of two that overlap.
-    whole = model(counted("xy", 50.0), counted("xyz", 3.0))
+    whole = model(count_as("xy", 50.0), count_as("xyz", 3.0))
     assert whole.partial_matches((0, 1, 2)) == pytest.approx(3 * before.partial_matches((0, 1, 2)))
 
 
 def test_searches_open_as_many_more_bindings() -> None:
-    before, after = model(), model(counted("xy", 50.0))
+    before, after = model(), model(count_as("xy", 50.0))
     order = (1, 0, 2)
     assert fan_outs(after, order)[1:] == pytest.approx([50 * each for each in fan_outs(before, order)[1:]])
-    again = model(counted("xy", 50.0))
+    again = model(count_as("xy", 50.0))
     planned = plan_search(again)
-    fresh = model(counted("xy", 50.0))
+    fresh = model(count_as("xy", 50.0))
     assert [fan_outs(fresh, each) for each in planned.orders] == [pytest.approx(each) for each in planned.fan_outs]
 
 
@@ -76,7 +76,7 @@ def test_parts_of_other_names_and_none_are_passed_over() -> None:
 @pytest.mark.parametrize("engine", ["timing", "sj-tree", "re-search", "filtering"])
 def test_a_family_compares_counts_with_the_estimates_of_the_statistics_alone(engine: str) -> None:
     family = FAMILIES["isomorphism"]
-    context = PlanningContext(statistics=KNOWN, evidence=(counted("xy", 50.0),))
+    context = PlanningContext(statistics=KNOWN, evidence=(count_as("xy", 50.0),))
     found = plan(PATH, engine, statistics=KNOWN)
     cardinalities = dict(getattr(found.physical, "cardinalities", ()))
     parts = family.counted(PATH, found.physical, dict.fromkeys(cardinalities, 7) | {"unknown": 9}, context)

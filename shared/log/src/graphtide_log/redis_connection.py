@@ -47,7 +47,7 @@ class RedisConnection:
         Raises:
             TransientError: it does not.
         """
-        with translated():
+        with translate_errors():
             self.client.ping()
 
     def close(self) -> None:
@@ -67,7 +67,7 @@ def none_of_another_type() -> Iterator[None]:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raise what Redis raises as errors of the domain."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""The partial matches of a host's patterns, published for whoever looks: planner, admin API, people.
+"""The partial matches of a host's patterns, published as views that people and programs read.
 
 The host looks at one pattern at a time, between two rounds, and hands bytes over. A thread of its own gives them their form and
 sends them. So a slow or lost Redis keeps no match waiting: views that find no room are dropped, and the next ones come later.
@@ -145,7 +145,7 @@ class Publisher:
                 case _Gone(pattern, part):
                     self._store.remove(pattern, part)
                 case _Look():
-                    self._store.put(each.pattern, each.part, encoded(each), each.seconds)
+                    self._store.put(each.pattern, each.part, encode_look(each), each.seconds)
                     add(metrics.PARTIAL_MATCH_VIEWS, 1, {key.OUTCOME: "published"})
         except GraphtideError as error:
             self._not_before = time.monotonic() + _PAUSE_SECONDS
@@ -153,7 +153,7 @@ class Publisher:
             _LOG.warning(events.PARTIAL_MATCHES_NOT_PUBLISHED, pattern=each.pattern, error=str(error))
 
 
-def encoded(look: _Look) -> bytes:
+def encode_look(look: _Look) -> bytes:
     """Return the record of a look, with so few partial matches that its size is bounded."""
     view = read_view(look.found)
     while len(record := encode_partial_matches(_record(look, view))) > MOST_BYTES and view.nearest:

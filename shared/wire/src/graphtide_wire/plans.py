@@ -12,8 +12,7 @@ from threading import RLock
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
-from graphtide_core.plans.assigned import AssignedPlan, Candidate, plan_classes
-from graphtide_core.plans.evidence import CountedPart
+from graphtide_core.plans.assigned import AssignedPlan, Candidate, CountedPart, plan_classes
 
 from graphtide_wire.derived_forms import struct_of
 

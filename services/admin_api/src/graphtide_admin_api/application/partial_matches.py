@@ -32,8 +32,8 @@ _LOOK_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which partial matches are wanted.
+class PartialMatchFilter:
+    """Selects partial matches.
 
     Attributes:
         vertex: a data vertex that they bind; None wants any.
@@ -45,8 +45,8 @@ class Wanted:
     min_edges: int = 1
     most: int = 100
 
-    def wants(self, partial: PartialMatch) -> bool:
-        """Return whether a partial match is wanted."""
+    def admits(self, partial: PartialMatch) -> bool:
+        """Return whether it selects a partial match."""
         return len(partial.edges) >= self.min_edges and (self.vertex is None or partial.has_vertex(self.vertex))
 
 
@@ -57,7 +57,7 @@ class PartialMatches:
         """Read from a store; None knows no views."""
         self._store = store
 
-    def of(self, name: str, wanted: Wanted) -> PartialMatchesPage:
+    def of(self, name: str, wanted: PartialMatchFilter) -> PartialMatchesPage:
         """Return the wanted partial matches of a pattern, and what each part counted.
 
         Raises:
@@ -65,11 +65,11 @@ class PartialMatches:
             TransientError: the store does not answer.
         """
         records = self._records(name)
-        found = [(record.part, partial) for record in records for partial in record.view.nearest if wanted.wants(partial)]
+        found = [(record.part, partial) for record in records for partial in record.view.nearest if wanted.admits(partial)]
         found.sort(key=lambda each: _rank(each[1]), reverse=True)
         return PartialMatchesPage(
             parts=tuple(_part(record) for record in records),
-            partial_matches=tuple(_shown(part, partial) for part, partial in found[: wanted.most]),
+            partial_matches=tuple(_show(part, partial) for part, partial in found[: wanted.most]),
         )
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ def _part(record: PartialMatchesRecord) -> PartView:
     )
 
 
-def _shown(part: str, partial: PartialMatch) -> PartialMatchView:
+def _show(part: str, partial: PartialMatch) -> PartialMatchView:
     return PartialMatchView(
         part=part,
         edges={name: DataEdge(id=edge.id, ts=edge.ts) for name, edge in partial.edges.items()},
@@ -142,7 +142,7 @@ class Approaching:
     What is there at the beginning comes first. A partial match that grows is another one.
     """
 
-    def __init__(self, partial_matches: PartialMatches, name: str, wanted: Wanted) -> None:
+    def __init__(self, partial_matches: PartialMatches, name: str, wanted: PartialMatchFilter) -> None:
         """Look at a pattern."""
         self._partial_matches = partial_matches
         self._name = name

@@ -13,7 +13,7 @@ from graphtide_wire.bodies.partial_matches import PartialMatchesPage
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from graphtide_admin_api.application.partial_matches import Approaching, Wanted
+from graphtide_admin_api.application.partial_matches import Approaching, PartialMatchFilter
 from graphtide_admin_api.domain.registration import read
 from graphtide_admin_api.entrypoints.events import BY_TICKET, EventsResponse, EventStreams, TicketQuery
 from graphtide_admin_api.entrypoints.parts import Parts
@@ -58,7 +58,7 @@ def router(parts: Parts) -> APIRouter:
         Hosts publish them every few seconds, for a while. Where a pattern has more, the nearest are shown.
         """
         parts.patterns.get(name)
-        return parts.partial_matches.of(name, Wanted(vertex, min_steps, limit))
+        return parts.partial_matches.of(name, PartialMatchFilter(vertex, min_steps, limit))
 
     @routes.get(
         "/partial-matches:stream",
@@ -80,7 +80,7 @@ def router(parts: Parts) -> APIRouter:
         record, _ = parts.patterns.get(name)
         pattern = read(record.text)
         edges = len(family_of(pattern).layout(pattern).edges)
-        wanted = Wanted(vertex, min_steps if min_steps is not None else max(1, edges - 1), most=1_000)
+        wanted = PartialMatchFilter(vertex, min_steps if min_steps is not None else max(1, edges - 1), most=1_000)
         parts.partial_matches.of(name, wanted)
         return EventsResponse(streams, Approaching(parts.partial_matches, name, wanted), "partial-match")
 

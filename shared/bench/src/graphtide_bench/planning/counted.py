@@ -58,7 +58,7 @@ class Ran:
     matches: int
 
 
-class Stream:
+class FoolingStream:
     """A stream in memory, with its statistics."""
 
     def __init__(self, edges: int, window: int, vertices: int, seed: int) -> None:
@@ -108,8 +108,8 @@ def join_of(pattern: SubgraphPattern, plan: Assigned) -> str:
     return f"{found.engine} {how}".strip()
 
 
-def measure(stream: Stream, engine: str, repeats: int) -> list[str]:
-    """Return rows: the plan by estimates and the plan by counts, each with its figures."""
+def measure(stream: FoolingStream, engine: str, repeats: int) -> list[str]:
+    """Return rows: the plan by estimates and the plan by counts, each with its rate, state and matches."""
     pattern, family, options = stream.pattern, family_of(stream.pattern), PlannerOptions(engine)
     bare = PlanningContext(statistics=stream.statistics)
     by_estimates = family.assign(pattern, options, bare)
@@ -139,7 +139,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Seed of the stream.")] = 1,
 ) -> None:
     """Print a table of the plans of each engine."""
-    stream = Stream(edges, window, vertices, seed)
+    stream = FoolingStream(edges, window, vertices, seed)
     typer.echo("| planned for | by | plan | edges/s | most partial matches | matches |\n|---|---|---|---:|---:|---:|")
     rows: Sequence[str] = [row for engine in ("timing", "sj-tree", AUTO) for row in measure(stream, engine, repeats)]
     for row in rows:

@@ -11,9 +11,8 @@ from graphtide_core.plans.algebra import (
     PathEngine,
     Rewriting,
 )
-from graphtide_core.plans.assigned import AssignedPlan, Candidate, plan_classes
+from graphtide_core.plans.assigned import AssignedPlan, Candidate, CountedPart, plan_classes
 from graphtide_core.plans.events import AGGREGATION, AggregationPlan, EventPlan, EventRates, EventUnit, Grouping
-from graphtide_core.plans.evidence import CountedPart
 from graphtide_core.plans.isomorphism import (
     EdgeIndex,
     FilteringPlan,

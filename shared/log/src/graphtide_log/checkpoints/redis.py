@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from graphtide_log.redis_clients import RedisLogin
-from graphtide_log.redis_connection import RedisConnection, none_of_another_type, translated
+from graphtide_log.redis_connection import RedisConnection, none_of_another_type, translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ class RedisCheckpoints:
         Raises:
             TransientError: Redis does not answer.
         """
-        with translated(), none_of_another_type():
+        with translate_errors(), none_of_another_type():
             return cast("bytes | None", self._connection.client.get(self._manifest_key(key)))
         return None
 
@@ -50,7 +50,7 @@ class RedisCheckpoints:
         if not fields:
             return []
         found: list[bytes | None] = []
-        with translated(), none_of_another_type():
+        with translate_errors(), none_of_another_type():
             found = cast("list[bytes | None]", self._connection.client.hmget(self._segments_key(key), fields))
         whole = [segment for segment in found if segment is not None]
         return whole if len(whole) == len(fields) else None
@@ -62,7 +62,7 @@ class RedisCheckpoints:
             TransientError: Redis does not answer, or has no memory left.
         """
         segments = self._segments_key(key)
-        with translated(), self._connection.client.pipeline(transaction=True) as together:
+        with translate_errors(), self._connection.client.pipeline(transaction=True) as together:
             before: list[bytes] = []
             if self._connection.client.type(segments) in {b"hash", b"none"}:
                 before = cast("list[bytes]", self._connection.client.hkeys(segments))
@@ -83,7 +83,7 @@ class RedisCheckpoints:
         Raises:
             TransientError: Redis does not answer.
         """
-        with translated(), self._connection.client.pipeline(transaction=True) as together:
+        with translate_errors(), self._connection.client.pipeline(transaction=True) as together:
             together.expire(self._manifest_key(key), seconds)
             together.expire(self._segments_key(key), seconds)
             together.execute()

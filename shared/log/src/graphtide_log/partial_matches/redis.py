@@ -13,7 +13,7 @@ import struct
 import time
 from typing import TYPE_CHECKING, Final, cast
 
-from graphtide_log.redis_connection import RedisConnection, none_of_another_type, translated
+from graphtide_log.redis_connection import RedisConnection, none_of_another_type, translate_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ class RedisPartialMatches:
         key, whole_seconds = self._key(pattern), max(1, math.ceil(seconds))
         expiry = _EXPIRY.pack(_now() + round(seconds * 1000))
         client = self._connection.client
-        with translated(), client.pipeline(transaction=True) as together:
+        with translate_errors(), client.pipeline(transaction=True) as together:
             if client.type(key) not in {b"hash", b"none"}:
                 together.delete(key)
             together.hset(key, part, expiry + view)
@@ -64,7 +64,7 @@ class RedisPartialMatches:
         Raises:
             TransientError: Redis does not answer.
         """
-        with translated(), none_of_another_type():
+        with translate_errors(), none_of_another_type():
             self._connection.client.hdel(self._key(pattern), part)
 
     def views(self, pattern: str) -> dict[str, bytes]:
@@ -74,7 +74,7 @@ class RedisPartialMatches:
             TransientError: Redis does not answer.
         """
         found: Mapping[bytes, bytes] = {}
-        with translated(), none_of_another_type():
+        with translate_errors(), none_of_another_type():
             found = cast("Mapping[bytes, bytes]", self._connection.client.hgetall(self._key(pattern)))
         now = _now()
         return {

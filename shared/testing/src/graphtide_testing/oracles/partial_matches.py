@@ -51,7 +51,7 @@ class PartialMatchOracle(SubgraphOracle):
 
     def partial_matches(self, names: Collection[str]) -> set[SubMatch]:
         """Return the partial matches over the query edges of these names."""
-        part = restricted(self._pattern, names)
+        part = restrict(self._pattern, names)
         if self._reached is None:
             return set()
         alive = [live for live in self._live if self._instants.is_within(live.instant, self._reached)]
@@ -79,7 +79,7 @@ def _assignments(part: SubgraphPattern, alive: Sequence[Live], chosen: tuple[Liv
             yield from _assignments(part, alive, (*chosen, live))
 
 
-def restricted(pattern: SubgraphPattern, names: Collection[str]) -> SubgraphPattern:
+def restrict(pattern: SubgraphPattern, names: Collection[str]) -> SubgraphPattern:
     """Return the part of a pattern that some of its edges make; they share vertices, as all parts of plans do."""
     edges = tuple(edge for edge in pattern.edges if edge.name in names)
     ends = {end for edge in edges for end in (edge.source, edge.target)}
