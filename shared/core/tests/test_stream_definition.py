@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.functions import FUNCTIONS
 from graphtide_core.ids import StreamName
 from graphtide_core.portable_regex import check_regex, count_groups, group_names
-from graphtide_core.predicate import Literal
-from graphtide_core.record_expression import FieldPath, FunctionCall
+from graphtide_core.predicate import FunctionCall, Literal
+from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import RECORD_FORMATS, RecordFormat
-from graphtide_core.record_functions import FUNCTIONS
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import (
     DuplicatePolicy,

@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_core.functions import FUNCTIONS, LONGEST_TEXT
 from graphtide_core.ids import StreamName
 from graphtide_core.portable_regex import count_groups
-from graphtide_core.predicate import Literal, Negate
-from graphtide_core.record_expression import MOST_LEVELS, FieldPath, FunctionCall
-from graphtide_core.record_functions import FUNCTIONS, LONGEST_TEXT
+from graphtide_core.predicate import FunctionCall, Literal, Negate
+from graphtide_core.record_expression import MOST_LEVELS, FieldPath
 from graphtide_core.record_time import RecordTime
 from graphtide_core.stream_definition import EventClause, SetAttribute, StreamDefinition
 from graphtide_core.time import TimeUnit

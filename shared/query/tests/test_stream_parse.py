@@ -10,8 +10,8 @@ import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import Arithmetic as Sign
-from graphtide_core.predicate import Compare, Comparison, Compute, IsNull, Literal, Negation
-from graphtide_core.record_expression import FieldPath, FunctionCall, field_paths
+from graphtide_core.predicate import Compare, Comparison, Compute, FunctionCall, IsNull, Literal, Negation
+from graphtide_core.record_expression import FieldPath, field_paths
 from graphtide_core.record_format import OPTIONS, RecordFormat
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ids import StreamName
-from graphtide_core.predicate import Compare, Comparison, Literal
-from graphtide_core.record_expression import FieldPath, FunctionCall
+from graphtide_core.predicate import Compare, Comparison, FunctionCall, Literal
+from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import RecordFormat
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import EdgeClause, EventClause, LabelledEnd, SetAttribute, StreamDefinition

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from graphtide_core.errors import InvalidPatternError
@@ -38,8 +39,9 @@ _REPEAT: Final = re.compile(r"(?:[*+?]|\{([0-9]{1,4})(?:,([0-9]{0,4}))?\})\??")
 _REPEATED_AGAIN: Final = re.compile(r"[*+?{]")
 
 
+@lru_cache(maxsize=256)
 def check_regex(pattern: str) -> None:
-    """Check a regular expression.
+    """Check a regular expression; the last that passed are known, because a call is checked whenever it is made.
 
     Raises:
         InvalidPatternError: it is too long, not a regular expression, or has what only some libraries have.

@@ -8,7 +8,8 @@ Three-valued logic, as in SQL and GQL: a missing attribute, or a comparison of v
 their exact values, whether integer or floating point; texts with texts, by code points; truth values with truth values
 by `=` and `<>` alone. `+ - *` and `%` of two integers give an integer, unknown where it leaves 64 bits; `/`, and any
 operation on a floating-point number, works in floating point (`7 / 2` is `3.5`) and is unknown where the result is not
-finite. Division and remainder by zero are unknown; `%` takes the sign of the dividend.
+finite. Division and remainder by zero are unknown; `%` takes the sign of the dividend. Functions are those of
+`graphtide_core.functions`.
 """
 
 from __future__ import annotations
@@ -181,6 +182,20 @@ class IsNull(Generic[_X_co]):
     operand: _X_co
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionCall(Generic[_X_co]):
+    """`function(arguments)`; see `graphtide_core.functions`."""
+
+    function: str
+    arguments: tuple[_X_co, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown function, and arguments that it does not take."""
+        from graphtide_core.functions import check_call  # noqa: PLC0415 - most patterns call none, and constants are ours
+
+        check_call(self.function, self.arguments)
+
+
 Operator = (
     Compare[_X]
     | Compute[_X]
@@ -191,6 +206,7 @@ Operator = (
     | In[_X, _V]
     | StartsWith[_X]
     | IsNull[_X]
+    | FunctionCall[_X]
 )
 """What has operands of one kind; the options of `In` are values of another."""
 
@@ -202,7 +218,7 @@ def operands(operator: Operator[_X, _V]) -> tuple[_X, ...]:
     match operator:
         case Compare(_, left, right) | Compute(_, left, right):
             return (left, right)
-        case Conjunction(several) | Disjunction(several):
+        case Conjunction(several) | Disjunction(several) | FunctionCall(_, several):
             return several
         case (  # pragma: no branch - mypy knows that no case is left
             Negate(operand) | Negation(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
@@ -229,8 +245,10 @@ def map_operands(operator: Operator[_X, _V], new: Callable[[_X], _Y]) -> Operato
             return In(new(operand), options)
         case StartsWith(operand, prefix):
             return StartsWith(new(operand), prefix)
-        case IsNull(operand):  # pragma: no branch - mypy knows that no case is left
+        case IsNull(operand):
             return IsNull(new(operand))
+        case FunctionCall(function, arguments):  # pragma: no branch - mypy knows that no case is left
+            return FunctionCall(function, tuple(map(new, arguments)))
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -301,6 +319,14 @@ def rename(expression: Expression, names: Mapping[str, str]) -> Expression:
             return Aggregate(function, Attribute(names.get(variable, variable), name, location))
         case _:
             return map_operands(expression, new)
+
+
+def calls(expression: Expression) -> Iterator[FunctionCall[Expression]]:
+    """Yield every call of a function in the expression, from left to right."""
+    if isinstance(expression, FunctionCall):
+        yield expression
+    for child in children(expression):
+        yield from calls(child)
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Union
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.predicate import Literal, operands
-from graphtide_core.record_functions import check_call
+from graphtide_core.predicate import FunctionCall, Literal, operands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,19 +69,7 @@ class FieldPath:
         return f"{first}" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in others)
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionCall:
-    """`function(arguments)`; see `graphtide_core.record_functions`."""
-
-    function: str
-    arguments: tuple[RecordExpression, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown function, and arguments that it does not take."""
-        check_call(self.function, self.arguments)
-
-
-RecordExpression = Union[Literal, FieldPath, FunctionCall, "Operator[RecordExpression, Value]"]
+RecordExpression = Union[Literal, FieldPath, "Operator[RecordExpression, Value]"]
 
 
 def check_levels(expression: RecordExpression) -> None:
@@ -105,8 +92,6 @@ def operands_of(expression: RecordExpression) -> tuple[RecordExpression, ...]:
     match expression:
         case Literal() | FieldPath():
             return ()
-        case FunctionCall(_, arguments):
-            return arguments
         case _:
             return operands(expression)
 

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use graphtide_decode::statement::{Source, open};
+use graphtide_decode::surroundings::Surroundings;
 use graphtide_decode::{Delimiter, Dialect, Options, Zone};
 use graphtide_fuzz::{ATTRIBUTES, answer_of};
 use graphtide_graph::symbol::SharedSymbols;
@@ -120,6 +121,7 @@ fuzz_target!(|input: &[u8]| {
             dialect: Dialect::new(Delimiter::new(",").expect("it is one")),
             path: None,
             clocks: HashMap::from([("zone".to_owned(), zone.expect("changes ascend"))]),
+            surroundings: Surroundings::default(),
         };
         let options = Options { attributes: ATTRIBUTES.map(str::to_owned).to_vec(), ..Options::default() };
         open(source, options, &symbols).ok().map(|mut decoder| answer_of(&mut *decoder, &symbols, &lines, sizes))

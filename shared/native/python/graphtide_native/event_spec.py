@@ -111,7 +111,7 @@ def _pattern(
         "lookback": min(pattern.lookback(unit), MAX_EVENT_TIME),
         "emits_timeouts": pattern.emits_timeouts,
         "distinct": [_in_order_of_text(pattern, branch) for branch in branches] if pattern.is_distinct else [],
-        "returns": _returns(pattern, branches, columns),
+        "returns": _returns(pattern, branches, unit, columns),
     }
 
 
@@ -120,12 +120,14 @@ def _in_order_of_text(pattern: EventPattern, branch: Branch) -> list[int]:
     return sorted(range(len(branch.events)), key=lambda slot: names.index(branch.events[slot]))
 
 
-def _returns(pattern: EventPattern, branches: tuple[Branch, ...], columns: Mapping[str, int]) -> dict[str, object] | None:
+def _returns(
+    pattern: EventPattern, branches: tuple[Branch, ...], unit: TimeUnit, columns: Mapping[str, int]
+) -> dict[str, object] | None:
     """Return the fields of matches, over the names of the pattern; None for none."""
     events = positive_events(pattern.root)
     names = {event.name: place for place, event in enumerate(events)}
     aggregates: list[dict[str, object]] = []
-    writer = _SlotWriter(names, columns, aggregates)
+    writer = _SlotWriter(names, columns, aggregates, unit)
     fields = [
         {
             "value": writer.write(value),
@@ -155,7 +157,7 @@ class _VertexWriter:
         slots = {f"s{number}": number for number in range(len(own.slots))}
         absences = {f"n{number}": len(own.slots) + number for number in range(len(own.absences))}
         aggregates: list[dict[str, object]] = []
-        writer = _SlotWriter({**slots, **absences}, self.places, aggregates)
+        writer = _SlotWriter({**slots, **absences}, self.places, aggregates, self.unit)
         return {
             "slots": [self._slot(slot) for slot in own.slots],
             "order": sorted(own.order),
@@ -196,6 +198,7 @@ class _SlotWriter(ExpressionWriter):
     events: Mapping[str, int]
     places: Mapping[str, int]
     aggregates: list[dict[str, object]]
+    unit: TimeUnit
 
     def attribute(self, attribute: p.Attribute) -> Json:
         event, name = self.events[attribute.variable], attribute.name

@@ -82,6 +82,7 @@ class _RecordWriter(ExpressionWriter):
     """Writes expressions over attributes and fields, with columns in place of names."""
 
     columns: dict[str, int]
+    unit: TimeUnit
 
     def attribute(self, attribute: p.Attribute) -> Json:
         return self.name(attribute.name)
@@ -105,7 +106,7 @@ def _over_attributes(expression: RecordExpression) -> p.Expression:
         case p.Literal():
             return expression
         case _:
-            return p.map_operands(expression, _over_attributes)  # type: ignore[arg-type]  # conditions have no functions
+            return p.map_operands(expression, _over_attributes)
 
 
 @dataclass(slots=True)
@@ -118,7 +119,7 @@ class _Group:
 
 def _write(features: tuple[Feature, ...], inputs: tuple[str, ...], unit: TimeUnit, most_records: int) -> str:
     """Return features as they are read natively: those with equal keys and conditions together."""
-    writer = _RecordWriter({name: column for column, name in enumerate(inputs)})
+    writer = _RecordWriter({name: column for column, name in enumerate(inputs)}, unit)
     groups: dict[object, _Group] = {}
     for each in features:
         condition = None if each.where is None else writer.condition(each.where)

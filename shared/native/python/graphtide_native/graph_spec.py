@@ -45,11 +45,11 @@ def graph_query_spec(plan: GraphPlan, number: int | None, unit: TimeUnit, projec
 def _plan(plan: GraphPlan, unit: TimeUnit, columns: Mapping[str, int]) -> dict[str, object]:
     scans = [operator for operator in plan.physical.operators if isinstance(operator, ScanOperator)]
     numbers = {scan: number for number, scan in enumerate(scans)}
-    writer = _EdgeWriter(columns)
+    writer = _EdgeWriter(columns, unit)
     both = zip(plan.query.outputs, plan.physical.outputs, strict=True)
     return {
         "inputs": [_input(scan, unit, writer) for scan in scans],
-        "operators": [_operator(operator, numbers) for operator in plan.physical.operators],
+        "operators": [_operator(operator, numbers, unit) for operator in plan.physical.operators],
         "labels": [_label(operator) for operator in plan.physical.operators],
         "outputs": [_output(*each, plan.physical, stays=plan.query.results_stay) for each in both],
     }
@@ -69,7 +69,9 @@ def _input(scan: ScanOperator, unit: TimeUnit, writer: _EdgeWriter) -> dict[str,
     }
 
 
-def _operator(operator: ScanOperator | UnionOperator | JoinOperator | PathOperator, scans: Mapping[ScanOperator, int]) -> Json:
+def _operator(
+    operator: ScanOperator | UnionOperator | JoinOperator | PathOperator, scans: Mapping[ScanOperator, int], unit: TimeUnit
+) -> Json:
     match operator:
         case ScanOperator():
             return {"operator": "scan", "input": scans[operator]}
@@ -85,7 +87,7 @@ def _operator(operator: ScanOperator | UnionOperator | JoinOperator | PathOperat
                 "slots": len(slots),
                 "constants": [[slots[name], key] for name, key in operator.constants],
                 "columns": [slots[name] for name in operator.columns],
-                "conditions": [_VertexWriter(slots).write(condition) for condition in operator.conditions],
+                "conditions": [_VertexWriter(slots, unit).write(condition) for condition in operator.conditions],
             }
         case PathOperator():  # pragma: no branch - mypy knows that no case is left
             return {
@@ -126,6 +128,7 @@ class _EdgeWriter(ExpressionWriter):
     """Writes conditions on the edge `e`, which is edge 0 and has its ends with it."""
 
     columns: Mapping[str, int]
+    unit: TimeUnit
 
     def attribute(self, attribute: p.Attribute) -> Json:
         """Return what an attribute of the edge is read from."""
@@ -154,6 +157,7 @@ class _VertexWriter(ExpressionWriter):
     """Writes conditions on the ids of a join's variables."""
 
     slots: Mapping[str, int]
+    unit: TimeUnit
 
     def attribute(self, attribute: p.Attribute) -> Json:
         """Return what the id of a variable is read from."""

@@ -149,7 +149,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
     vertices = {vertex.name: place for place, vertex in enumerate(pattern.vertices)}
     edges = {edge.name: place for place, edge in enumerate(pattern.edges)}
     ends = [(vertices[edge.source], vertices[edge.target]) for edge in pattern.edges]
-    writer = _EdgeWriter(edges, vertices, places, ends, pattern.morphism.is_mapping, [])
+    writer = _EdgeWriter(edges, vertices, places, ends, pattern.morphism.is_mapping, [], unit)
     return {
         "name": pattern.name,
         "version": pattern.version,
@@ -236,6 +236,7 @@ class _EdgeWriter(ExpressionWriter):
     ends: Sequence[tuple[int, int]]
     is_mapping: bool
     aggregates: list[dict[str, object]]
+    unit: TimeUnit
 
     def place(self, variable: str) -> int:
         """Return the place of a list."""

@@ -94,7 +94,9 @@ def _taken_for_others(expression: p.Expression) -> Iterator[p.Attribute]:
     match expression:
         case p.Compare(_, left, right):
             operands = tuple(one for one, other in ((left, right), (right, left)) if _is_no_text(other))
-        case p.Compute() | p.Negate() | p.Aggregate(p.Aggregation.SUM | p.Aggregation.AVERAGE):
+        case (
+            p.Compute() | p.Negate() | p.Aggregate(p.Aggregation.SUM | p.Aggregation.AVERAGE) | p.FunctionCall("abs" | "round")
+        ):
             operands = p.children(expression)
         case p.In(operand, options) if not any(isinstance(option, str) for option in options):
             operands = (operand,)
@@ -110,7 +112,9 @@ def _taken_for_texts(expression: p.Expression) -> Iterator[p.Attribute]:
     match expression:
         case p.Compare(comparison, left, right) if comparison is not p.Comparison.NOT_EQUAL:
             operands = tuple(one for one, other in ((left, right), (right, left)) if _is_text(other))
-        case p.StartsWith(operand):
+        case p.StartsWith(operand) | p.FunctionCall(
+            "lower" | "upper" | "trim" | "length" | "substring" | "split" | "replace" | "regexp_extract", (operand, *_)
+        ):
             operands = (operand,)
         case p.In(operand, options) if options and all(isinstance(option, str) for option in options):
             operands = (operand,)
@@ -145,6 +149,8 @@ def _outcomes(expression: p.Expression, missing: frozenset[p.Attribute]) -> Outc
             return _MISSING if expression in missing else _ANY
         case p.Aggregate(p.Aggregation.COUNT):
             return _ANY
+        case p.FunctionCall("coalesce", arguments):
+            return _MISSING if all(_outcomes(each, missing) == _MISSING for each in arguments) else _ANY
         case p.IsNull(operand):
             return frozenset({True}) if _outcomes(operand, missing) == _MISSING else frozenset({True, False})
         case p.Negation(operand):

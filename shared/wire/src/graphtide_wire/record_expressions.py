@@ -5,12 +5,13 @@ Reading undoes writing. JSON has no infinity and no NaN, and the language has no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 from graphtide_core import predicate
-from graphtide_core.predicate import Arithmetic, Comparison
-from graphtide_core.record_expression import FieldPath, FunctionCall, check_levels
+from graphtide_core.operator_signs import OperatorSign, sign_of
+from graphtide_core.predicate import Arithmetic, Comparison, FunctionCall
+from graphtide_core.record_expression import FieldPath, check_levels
 from msgspec import Meta
 
 from graphtide_wire.json_form import Int64
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 ConstantValue = bool | Int64 | float | str | None
 Step = str | Annotated[int, Meta(ge=0)]
-
-
-OperatorSign = Literal["=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "AND", "OR", "NOT", "IS NULL"]
 
 
 class ConstantForm(msgspec.Struct, frozen=True, tag_field="is", tag="constant"):
@@ -96,7 +94,7 @@ def expression_form(expression: RecordExpression) -> ExpressionForm:
         case predicate.StartsWith(operand, prefix):
             return PrefixForm(expression_form(operand), prefix)
         case _:
-            return OperatorForm(_spell(expression), tuple(map(expression_form, predicate.operands(expression))))
+            return OperatorForm(sign_of(expression), tuple(map(expression_form, predicate.operands(expression))))
 
 
 def expression_of(form: ExpressionForm) -> RecordExpression:
@@ -125,24 +123,6 @@ def _read(form: ExpressionForm) -> RecordExpression:
             return predicate.StartsWith(_read(operand), prefix)
         case OperatorForm(operator, operands):  # pragma: no branch - mypy knows that no case is left
             return _operate(operator, tuple(map(_read, operands)))
-
-
-def _spell(expression: RecordExpression) -> OperatorSign:
-    match expression:
-        case predicate.Compare(comparison):
-            return comparison.value
-        case predicate.Compute(operator):
-            return operator.value
-        case predicate.Negate():
-            return "-"
-        case predicate.Negation():
-            return "NOT"
-        case predicate.IsNull():
-            return "IS NULL"
-        case predicate.Conjunction():
-            return "AND"
-        case _:
-            return "OR"
 
 
 def _operate(operator: str, operands: tuple[RecordExpression, ...]) -> RecordExpression:

@@ -1,5 +1,6 @@
 //! What can be wrong: with a whole stream ([`DecodeError`]), or with one record ([`RowError`]).
 
+use graphtide_expression::ExpressionError;
 use thiserror::Error;
 
 /// The stream as a whole cannot be read, or the decoder was asked for something impossible.
@@ -124,6 +125,12 @@ pub struct StatementError {
 impl StatementError {
     pub(crate) fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into() }
+    }
+}
+
+impl From<ExpressionError> for StatementError {
+    fn from(error: ExpressionError) -> Self {
+        Self::new(error.to_string())
     }
 }
 

@@ -4,25 +4,23 @@
 //! are of the proleptic Gregorian calendar. A date without a zone of its own is of the stream's [`Zone`]. Cost: one pass over
 //! each text.
 
-mod calendar;
-mod iso;
-pub(crate) mod parts;
 mod pattern;
 mod rfc2822;
 mod syslog;
-mod zone;
 
-pub(crate) use calendar::{Day, Flaw};
+pub use graphtide_expression::times::Zone;
+pub(crate) use graphtide_expression::times::calendar::{Day, Flaw};
 pub(crate) use rfc2822::read as rfc2822;
 pub(crate) use syslog::read as syslog;
-pub use zone::Zone;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use graphtide_expression::times::calendar::{self, Moment};
+use graphtide_expression::times::iso;
+
 use crate::column::Column;
 use crate::error::{DecodeError, RowError, shorten};
-use calendar::Moment;
 use pattern::Pattern;
 
 /// How a stream writes its times, and the ticks that they become.

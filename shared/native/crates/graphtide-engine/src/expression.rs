@@ -1,7 +1,7 @@
 //! Predicates: three-valued evaluation over bound edges and vertices.
 //!
 //! Unknown is `None` for truth values and [`Operand::Null`] for others. The rules are those of `graphtide_core.predicate`.
-//! Cost: O(size of the expression), without allocation.
+//! Cost: O(size of the expression), without allocation; functions make texts in an arena (`crate::computed`).
 
 use std::hash::BuildHasher;
 
@@ -11,6 +11,8 @@ use graphtide_graph::logic::{all, any, int_to_float};
 use graphtide_graph::value::ValueRef;
 use rustc_hash::FxBuildHasher;
 use serde::Deserialize;
+
+use crate::computed::Computed;
 
 /// The column that holds an edge's label.
 pub const LABEL: u16 = u16::MAX;
@@ -60,6 +62,10 @@ pub enum Expression {
     StartsWith(Box<Expression>, String),
     /// It is missing.
     IsNull(Box<Expression>),
+    /// A value or condition with functions.
+    Computed(Box<Computed>),
+    /// Comparison of two values, of which one or both are [`Expression::Computed`].
+    CompareComputed(Comparison, Box<(Expression, Expression)>),
 }
 
 /// A constant.
@@ -201,6 +207,13 @@ impl Expression {
                 operand => operand.with_text(|text| text.starts_with(prefix.as_str())),
             },
             Self::IsNull(operand) => Some(matches!(operand.evaluate(bindings), Operand::Null)),
+            Self::Computed(computed) => computed.with_value(bindings, |value| match value {
+                Operand::Bool(truth) => Some(truth),
+                _ => None,
+            }),
+            Self::CompareComputed(comparison, operands) => operands
+                .0
+                .with_value(bindings, |left| operands.1.with_value(bindings, |right| compare(*comparison, left, right))),
             _ => match self.evaluate(bindings) {
                 Operand::Bool(truth) => Some(truth),
                 _ => None,
@@ -208,8 +221,23 @@ impl Expression {
         }
     }
 
-    /// Returns its value.
-    pub fn evaluate<'a>(&'a self, bindings: &'a impl Bindings) -> Operand<'a> {
+    /// Calls `f` with its value.
+    #[inline]
+    pub fn with_value<R>(&self, bindings: &impl Bindings, f: impl FnOnce(Operand<'_>) -> R) -> R {
+        match self {
+            Self::Computed(computed) => computed.with_value(bindings, f),
+            _ => f(self.evaluate(bindings)),
+        }
+    }
+
+    /// Whether it reads one thing of one part, or nothing.
+    pub(crate) fn is_leaf(&self) -> bool {
+        let of_part = matches!(self, Self::Attribute(..) | Self::Ts(_) | Self::Id(_) | Self::VertexId(_) | Self::End(..));
+        of_part || matches!(self, Self::Literal(_))
+    }
+
+    /// Returns its value; of a computed one, which may be a text that is not kept, only whether it is true.
+    pub(crate) fn evaluate<'a>(&'a self, bindings: &'a impl Bindings) -> Operand<'a> {
         match self {
             Self::Literal(scalar) => scalar.into(),
             Self::Attribute(edge, column) => bindings.attribute(*edge, *column),
@@ -232,7 +260,7 @@ impl Expression {
     /// Returns equal numbers for values that compare as equal; none for a value that is missing, which equals nothing.
     #[inline]
     pub fn hash(&self, bindings: &impl Bindings) -> Option<u64> {
-        hash(self.evaluate(bindings))
+        self.with_value(bindings, hash)
     }
 
     /// The edges (first) and vertices (second) the expression reads, as bit sets.
@@ -241,8 +269,11 @@ impl Expression {
             Self::Literal(_) => (0, 0),
             Self::Attribute(edge, _) | Self::Ts(edge) | Self::Id(edge) | Self::End(edge, _) => (1 << edge, 0),
             Self::VertexId(vertex) => (0, 1 << vertex),
-            Self::Compare(_, operands) | Self::Compute(_, operands) => union(operands.0.reads(), operands.1.reads()),
+            Self::Compare(_, operands) | Self::Compute(_, operands) | Self::CompareComputed(_, operands) => {
+                union(operands.0.reads(), operands.1.reads())
+            }
             Self::And(operands) | Self::Or(operands) => operands.iter().map(Self::reads).fold((0, 0), union),
+            Self::Computed(computed) => computed.reads().iter().map(Self::reads).fold((0, 0), union),
             Self::Negate(operand)
             | Self::Not(operand)
             | Self::In(operand, _)
@@ -255,7 +286,10 @@ impl Expression {
     pub fn steps(&self) -> u32 {
         1 + match self {
             Self::Literal(_) | Self::Attribute(..) | Self::Ts(_) | Self::Id(_) | Self::VertexId(_) | Self::End(..) => 0,
-            Self::Compare(_, operands) | Self::Compute(_, operands) => operands.0.steps() + operands.1.steps(),
+            Self::Compare(_, operands) | Self::Compute(_, operands) | Self::CompareComputed(_, operands) => {
+                operands.0.steps() + operands.1.steps()
+            }
+            Self::Computed(computed) => computed.steps(),
             Self::And(operands) | Self::Or(operands) => operands.iter().map(Self::steps).sum(),
             Self::In(operand, options) => operand.steps() + options.len() as u32,
             Self::Negate(operand) | Self::Not(operand) | Self::StartsWith(operand, _) | Self::IsNull(operand) => {
@@ -269,11 +303,12 @@ impl Expression {
         match self {
             Self::Attribute(edge, column) => f(*edge, column),
             Self::Literal(_) | Self::Ts(_) | Self::Id(_) | Self::VertexId(_) | Self::End(..) => {}
-            Self::Compare(_, operands) | Self::Compute(_, operands) => {
+            Self::Compare(_, operands) | Self::Compute(_, operands) | Self::CompareComputed(_, operands) => {
                 operands.0.attributes(f);
                 operands.1.attributes(f);
             }
             Self::And(operands) | Self::Or(operands) => operands.iter_mut().for_each(|operand| operand.attributes(f)),
+            Self::Computed(computed) => computed.reads_mut().iter_mut().for_each(|leaf| leaf.attributes(f)),
             Self::Negate(operand)
             | Self::Not(operand)
             | Self::In(operand, _)
@@ -306,6 +341,8 @@ impl Expression {
             Self::In(operand, options) => Self::In(one(operand), options.clone()),
             Self::StartsWith(operand, prefix) => Self::StartsWith(one(operand), prefix.clone()),
             Self::IsNull(operand) => Self::IsNull(one(operand)),
+            Self::Computed(computed) => Self::Computed(Box::new(computed.over(|leaf| leaf.renamed(edge, vertex)))),
+            Self::CompareComputed(comparison, operands) => Self::CompareComputed(*comparison, two(operands)),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod aggregate;
 pub mod arrival;
+pub mod computed;
 pub mod dispatch;
 pub mod engine;
 pub mod expression;

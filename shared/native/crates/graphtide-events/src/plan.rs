@@ -302,9 +302,10 @@ pub(crate) fn single_places_of(expression: &Expression) -> u64 {
         | Expression::Id(_)
         | Expression::VertexId(_)
         | Expression::End(..) => places_of(expression),
-        Expression::Compare(_, operands) | Expression::Compute(_, operands) => {
+        Expression::Compare(_, operands) | Expression::Compute(_, operands) | Expression::CompareComputed(_, operands) => {
             single_places_of(&operands.0) | single_places_of(&operands.1)
         }
+        Expression::Computed(computed) => computed.reads().iter().map(single_places_of).fold(0, |all, each| all | each),
         Expression::And(operands) | Expression::Or(operands) => {
             operands.iter().fold(0, |places, operand| places | single_places_of(operand))
         }

@@ -329,7 +329,11 @@ fn joins(shape: &Shape, new: u64, bound: u64) -> Vec<(Expression, Expression)> {
 fn equalities(shape: &Shape, new: u64, bound: u64) -> Vec<(Expression, Expression)> {
     let is_in = |side: &Expression, set: u64| places_of(side) != 0 && places_of(side) & !set == 0;
     let sides = |predicate: &Predicate| {
-        let Expression::Compare(Comparison::Equal, operands) = &predicate.expression else { return None };
+        let (Expression::Compare(Comparison::Equal, operands) | Expression::CompareComputed(Comparison::Equal, operands)) =
+            &predicate.expression
+        else {
+            return None;
+        };
         let (left, right) = &**operands;
         if predicate.reads_whole != 0 {
             None

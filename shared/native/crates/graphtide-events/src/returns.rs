@@ -109,13 +109,13 @@ impl Returns {
         for Field { value, each, reads } in &self.fields {
             match each {
                 _ if reads & !has != 0 => out.push(Operand::Null, text),
-                None => out.push(value.evaluate(&events.with_lists(firsts, lists, &self.aggregates)), text),
+                None => value.with_value(&events.with_lists(firsts, lists, &self.aggregates), |value| out.push(value, text)),
                 Some(name) => {
                     let list = &lists[usize::from(*name)];
                     out.begin_list(list.len());
                     for &event in list {
                         firsts[usize::from(*name)] = event;
-                        out.push(value.evaluate(&events.with_lists(firsts, lists, &self.aggregates)), text);
+                        value.with_value(&events.with_lists(firsts, lists, &self.aggregates), |value| out.push(value, text));
                     }
                     firsts[usize::from(*name)] = list[0];
                 }
@@ -123,7 +123,9 @@ impl Returns {
         }
         for (key, reads) in &self.keys {
             match reads & !has {
-                0 => write_key(key.evaluate(&events.with_lists(firsts, lists, &self.aggregates)), keys),
+                0 => {
+                    key.with_value(&events.with_lists(firsts, lists, &self.aggregates), |value| write_key(value, keys));
+                }
                 _ => write_key(Operand::Null, keys),
             }
         }

@@ -283,7 +283,8 @@ impl Group {
     /// Writes the key of a record, so that equal keys have equal bytes; returns whether it has one.
     fn spell_key(&mut self, record: &Record<'_>) -> bool {
         self.spelled.clear();
-        self.keys.iter().all(|key| spell(key.evaluate(record), &mut self.spelled))
+        let spelled = &mut self.spelled;
+        self.keys.iter().all(|key| key.with_value(record, |value| spell(value, spelled)))
     }
 
     /// Enters a record with the key that was spelled, and returns its slot.
@@ -300,7 +301,7 @@ impl Group {
         }
         self.log.push_back(Entry { ts, key: slot, is_alive: true, id });
         let values = self.values.iter().zip(&self.needs);
-        self.held.extend(values.map(|(value, needs)| Held::new(value.evaluate(record), *needs)));
+        self.held.extend(values.map(|(value, needs)| value.with_value(record, |value| Held::new(value, *needs))));
         let first = slot as usize * self.measures.len();
         let accumulators = &mut self.accumulators[first..first + self.measures.len()];
         for (accumulator, measure) in accumulators.iter_mut().zip(&self.measures) {

@@ -309,8 +309,8 @@ impl PyStatementDecoder {
         let form = form.unwrap_or_default();
         let options = Options { keep_raw, substitutes, ..options(&attributes, HashMap::new(), types)? };
         let opened = || {
-            let clocks = zones.into_iter().map(|(name, (changes, until))| Ok((name, Zone::new(changes, until)?)));
-            let clocks = clocks.collect::<Result<_, graphtide_decode::DecodeError>>()?;
+            let clocks = zones.into_iter().map(|(name, (changes, until))| Some((name, Zone::new(changes, until)?)));
+            let clocks = clocks.collect::<Option<_>>().ok_or(graphtide_decode::DecodeError::Zone)?;
             let (dialect, path) = (form.dialect(",")?, form.path());
             let source = Source { definition, format, dialect, path, clocks, surroundings: surroundings(schemas) };
             open(source, form.add_to(options)?, &symbols.inner)

@@ -42,7 +42,7 @@ impl PyRecordForm {
         let times = match self.times {
             None => None,
             Some((format, ticks_per_second, changes, until)) => {
-                Some(Times::new(&format, ticks_per_second, Zone::new(changes, until)?)?)
+                Some(Times::new(&format, ticks_per_second, Zone::new(changes, until).ok_or(DecodeError::Zone)?)?)
             }
         };
         Ok(Options { times, label: self.label, nulls: self.nulls, comment: self.comment, ..options })

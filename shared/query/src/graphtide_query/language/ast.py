@@ -229,7 +229,23 @@ class Parenthesized(Generic[_X_co]):
     operand: _X_co
 
 
-Expression = Union[Constant, Attribute, Aggregate, BareName, "Parenthesized[Expression]", "Operator[Expression, Constant]"]
+@dataclass(frozen=True, slots=True)
+class Call(Generic[_X_co]):
+    """`function(arguments)`."""
+
+    function: Name
+    arguments: tuple[_X_co, ...]
+
+
+Expression = Union[
+    Constant,
+    Attribute,
+    Aggregate,
+    BareName,
+    "Call[Expression]",
+    "Parenthesized[Expression]",
+    "Operator[Expression, Constant]",
+]
 """An expression of the text: the operators of predicates, over leaves with their places."""
 
 
@@ -238,6 +254,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Constant() | Attribute() | Aggregate() | BareName():
             return ()
+        case Call(_, arguments):
+            return arguments
         case Parenthesized(operand):
             return (operand,)
         case _:

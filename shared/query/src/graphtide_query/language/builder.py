@@ -222,6 +222,10 @@ class Builder(GraphRules):
         """`first(variable).name`, which is `first(variable.name)`."""
         return ast.Aggregate(name_of(function), name_of(variable), name_of(name), takes_one=True)
 
+    def call(self, function: Token, _bracket: Token, *arguments: ast.Expression | None) -> ast.Call[ast.Expression]:
+        """`f(a.x, 1)`."""
+        return ast.Call(name_of(function), tuple(each for each in arguments if each is not None))
+
     def bare_name(self, name: Token) -> ast.BareName:
         """Name that no dot follows."""
         return ast.BareName(name_of(name))

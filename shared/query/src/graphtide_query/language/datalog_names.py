@@ -8,6 +8,7 @@ from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.suggestion import did_you_mean, show
 
+from graphtide_query.language.functions import no_lists
 from graphtide_query.language.spelling import list_names, shorten
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ class VertexNames:
         return predicate.Attribute(variable.text, name.text, variable.location)
 
     def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
-        """See `Names`; a rule has no functions."""
-        message = f"{show(aggregate.function.text)} cannot be computed: a streaming graph query has no functions"
-        raise InvalidPatternError(message, aggregate.function.location, hint="separate atoms by commas, before WHERE")
+        """See `Names`; a rule has no lists, and atoms are no conditions."""
+        error = no_lists(aggregate.function, "a streaming graph query")
+        raise InvalidPatternError(error.reason, error.location, hint="separate atoms by commas, before WHERE")
 
     def not_a_value(self, name: ast.Name) -> InvalidPatternError:
         """See `Names`."""

@@ -8,7 +8,7 @@ from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.suggestion import did_you_mean, show
 
-from graphtide_query.language.functions import bind_function
+from graphtide_query.language.functions import bind_function, no_lists
 from graphtide_query.language.spelling import list_names, shorten
 
 if TYPE_CHECKING:
@@ -56,10 +56,8 @@ class EdgeNames:
         )
 
     def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
-        """See `Names`; a pattern of edges has no functions."""
-        message = f"{show(aggregate.function.text)} cannot be computed: a pattern of edges has no functions"
-        hint = "count, sum and other functions need an iteration, in a pattern of events: SEQ(a:A+)"
-        raise InvalidPatternError(message, aggregate.function.location, hint=hint)
+        """See `Names`; a pattern of edges has no lists."""
+        raise no_lists(aggregate.function, "a pattern of edges")
 
     def refuse_unknown(self, variable: ast.Name) -> None:
         """Refuse a name that no part has.

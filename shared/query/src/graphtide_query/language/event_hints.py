@@ -31,7 +31,7 @@ _AT_A_PART: Final[Mapping[str, str]] = {
 def event_hint(at: Unexpected) -> str:
     """Return what to do about a sign or word in an event expression or in a function; empty if there is no hint."""
     kind, found, names, before = at.kind, at.found, at.names, at.before
-    if names == {"NAME"} and found == "*" and before == "LPAR":
+    if found == "*" and before == "LPAR" and names >= {"NAME", "RPAR", "STRING"}:
         return "count(a) counts the events of the iteration a"
     if names == {"NAME"} and found == "*" and before == "DOT":
         return "RETURN * reports all attributes of the records; name those of one event one by one: RETURN a.x, a.y"

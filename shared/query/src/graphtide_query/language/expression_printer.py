@@ -14,6 +14,7 @@ from graphtide_core.predicate import (
     Compute,
     Conjunction,
     Disjunction,
+    FunctionCall,
     In,
     IsNull,
     Literal,
@@ -80,6 +81,8 @@ def _spell(expression: _Printed) -> tuple[str, int]:
     match expression:
         case Literal() | Attribute() | Aggregate() | SpelledLeaf():
             return _write_leaf(expression), _PRIMARY
+        case FunctionCall(function, arguments):
+            return f"{function}({', '.join(_write_expression(each, _OR) for each in arguments)})", _PRIMARY
         case Negate(Literal(value)):
             # A sign right before a number would become part of the number.
             return f"-({write_constant(value)})", _SIGN

@@ -11,6 +11,7 @@ from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
 
 from graphtide_query.language import ast
+from graphtide_query.language.functions import function_of_lists
 from graphtide_query.language.spelling import MAX_INTEGER, MIN_INTEGER, beyond_64_bits
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def _bind(expression: ast.Expression, names: Names) -> predicate.Expression:
             return _bind_leaf(expression, names)
         case ast.Parenthesized(operand):
             return bind(operand)
+        case ast.Call(function, arguments):
+            return _bind_call(function, tuple(map(bind, arguments)))
         case predicate.In(operand, options):
             return predicate.In(bind(operand), tuple(map(bind_constant, options)))
         case _:
@@ -89,10 +92,30 @@ def _bind_leaf(expression: ast.Constant | ast.Attribute | ast.Aggregate | ast.Ba
             return predicate.Literal(bind_constant(expression))
         case ast.Attribute():
             return names.read(expression)
-        case ast.Aggregate():
-            return names.compute(expression)
+        case ast.Aggregate(function, variable, attribute):
+            if function_of_lists(function) is not None or not _is_of_values(function):
+                return names.compute(expression)
+            if attribute is None or expression.takes_one:
+                raise names.not_a_value(variable)
+            return _bind_call(function, (names.read(ast.Attribute(variable, attribute)),))
         case ast.BareName(name):
             raise names.not_a_value(name)
+
+
+def _is_of_values(function: ast.Name) -> bool:
+    from graphtide_query.language.calls import is_function  # noqa: PLC0415 - most patterns call no function
+
+    return is_function(function)
+
+
+def _bind_call(function: ast.Name, arguments: tuple[predicate.Expression, ...]) -> predicate.Expression:
+    from graphtide_query.language.calls import bind_call  # noqa: PLC0415 - as above
+
+    if (of_lists := function_of_lists(function)) is not None:
+        message = f"{of_lists.value} takes one attribute"
+        hint = f"write {of_lists.value}(a.x), and compute with what it returns"
+        raise InvalidPatternError(message, function.location, hint=hint)
+    return bind_call(function, arguments)
 
 
 def _refuse_depth(expression: ast.Expression) -> None:
@@ -113,14 +136,14 @@ def too_deep(location: Location) -> InvalidPatternError:
 
 def first_place(node: ast.Expression) -> Location:
     """Return the place of the first constant or name in an expression."""
-    while not isinstance(node, ast.Constant | ast.Attribute | ast.Aggregate | ast.BareName):
+    while not isinstance(node, ast.Constant | ast.Attribute | ast.Aggregate | ast.BareName | ast.Call):
         node = ast.children(node)[0]
     match node:
         case ast.Constant():
             return node.location
         case ast.Attribute(variable):
             return variable.location
-        case ast.Aggregate(function):
+        case ast.Aggregate(function) | ast.Call(function):
             return function.location
         case ast.BareName(name):
             return name.location

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import Aggregation
-from graphtide_core.suggestion import did_you_mean, show
+from graphtide_core.suggestion import show
 
 from graphtide_query.language import ast
 from graphtide_query.language.spelling import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _FUNCTIONS: Final = {function.value: function for function in Aggregation}
 _OF_ONE: Final = (Aggregation.FIRST, Aggregation.LAST)
@@ -36,6 +36,26 @@ class Lists(Protocol):
         ...
 
 
+def function_of_lists(name: ast.Name) -> Aggregation | None:
+    """Return the function over a list that has the name, in any case; None if none has."""
+    return _FUNCTIONS.get(name.text.lower())
+
+
+def no_lists(name: ast.Name, what: str) -> InvalidPatternError:
+    """Word the error of a function where nothing is a list; `what` has none."""
+    if function_of_lists(name) is None:
+        return _unknown(name)
+    message = f"{show(name.text)} cannot be computed: {what} has no lists"
+    hint = "count, sum and other functions of lists need an iteration, in a pattern of events: SEQ(a:A+)"
+    return InvalidPatternError(message, name.location, hint=hint)
+
+
+def _unknown(name: ast.Name, of_lists: Iterable[Aggregation] = ()) -> InvalidPatternError:
+    from graphtide_query.language.calls import unknown_function  # noqa: PLC0415 - most patterns call no function
+
+    return unknown_function(name, of_lists)
+
+
 def bind_function(
     aggregate: ast.Aggregate, names: Lists, whole: Callable[[ast.Name], predicate.Attribute]
 ) -> predicate.Aggregate:
@@ -47,9 +67,7 @@ def bind_function(
     stated, variable, name = aggregate.function, aggregate.variable, aggregate.attribute
     function = _FUNCTIONS.get(stated.text.lower())
     if function is None:
-        message = f"there is no function {show(stated.text)}"
-        hint = did_you_mean(stated.text, _FUNCTIONS) or f"the functions are {', '.join(_FUNCTIONS)}"
-        raise InvalidPatternError(message, stated.location, hint=hint)
+        raise _unknown(stated, Aggregation)
     names.refuse_unknown(variable)
     if aggregate.takes_one and function not in _OF_ONE:
         message = f"{function.value} needs an attribute"

@@ -14,6 +14,7 @@ from graphtide_core.suggestion import did_you_mean, show
 
 from graphtide_query.language import ast
 from graphtide_query.language.edge_names import read_part
+from graphtide_query.language.functions import no_lists
 from graphtide_query.language.graph import bind_vertex_key, collect_names
 from graphtide_query.language.spelling import list_names, shorten
 
@@ -168,10 +169,8 @@ class Scope:
         )
 
     def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
-        """See `Names`; a query has no functions."""
-        message = f"{show(aggregate.function.text)} cannot be computed: a streaming graph query has no functions"
-        hint = "count, sum and other functions need an iteration, in a pattern of events: SEQ(a:A+)"
-        raise InvalidPatternError(message, aggregate.function.location, hint=hint)
+        """See `Names`; a query has no lists."""
+        raise no_lists(aggregate.function, "a streaming graph query")
 
     def not_a_value(self, name: ast.Name) -> InvalidPatternError:
         """See `Names`."""

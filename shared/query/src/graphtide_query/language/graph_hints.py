@@ -93,7 +93,7 @@ def _hint_for_column(found: str, names: frozenset[str], last: str) -> str:
         if last == "DISTINCT":
             return "results are a set, so leave DISTINCT out: SELECT u, v"
         if found == "(":
-            return "a query has no functions: SELECT names vertices of MATCH"
+            return "SELECT names vertices of MATCH; functions stand in WHERE"
     return ""
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core import predicate
-from graphtide_core.record_expression import FieldPath, FunctionCall
+from graphtide_core.record_expression import FieldPath
 
 from graphtide_query.language import ast, stream_ast
+from graphtide_query.language.calls import bind_call
 from graphtide_query.language.clauses import place_errors
 from graphtide_query.language.expressions import MAX_DEPTH, bind_constant, too_deep
-from graphtide_query.language.known_zones import refuse_unknown_zone
 
 if TYPE_CHECKING:
     from graphtide_core.errors import Location
@@ -40,9 +40,9 @@ def bind_record(expression: RecordNode) -> RecordExpression:
 
 def place_of(node: RecordNode) -> Location:
     """Return the place of the first constant, field or function in an expression."""
-    while not isinstance(node, ast.Constant | stream_ast.FieldNode | stream_ast.CallNode):
+    while not isinstance(node, ast.Constant | stream_ast.FieldNode | ast.Call):
         node = stream_ast.children(node)[0]
-    return node.function.location if isinstance(node, stream_ast.CallNode) else node.location
+    return node.function.location if isinstance(node, ast.Call) else node.location
 
 
 def _bind(expression: RecordNode) -> RecordExpression:
@@ -52,21 +52,11 @@ def _bind(expression: RecordNode) -> RecordExpression:
         case stream_ast.FieldNode(steps, location):
             with place_errors(location):
                 return FieldPath(steps)
-        case stream_ast.CallNode():
-            return _bind_call(expression)
+        case ast.Call(function, arguments):
+            return bind_call(function, tuple(map(_bind, arguments)))
         case ast.Parenthesized(operand):
             return _bind(operand)
         case predicate.In(operand, options):
             return predicate.In(_bind(operand), tuple(map(bind_constant, options)))
         case _:
             return predicate.map_operands(expression, _bind)
-
-
-def _bind_call(call: stream_ast.CallNode) -> FunctionCall:
-    arguments = tuple(map(_bind, call.arguments))
-    with place_errors(call.function.location):
-        bound = FunctionCall(call.function.text.lower(), arguments)
-        if bound.function == "date_part" and len(arguments) > 2:
-            zone = arguments[2]
-            refuse_unknown_zone(str(zone.value) if isinstance(zone, predicate.Literal) else "")
-    return bound

@@ -22,15 +22,9 @@ class FieldNode:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class CallNode:
-    """`function(arguments)`."""
-
-    function: ast.Name
-    arguments: tuple[RecordNode, ...]
-
-
-RecordNode = Union[ast.Constant, FieldNode, CallNode, "ast.Parenthesized[RecordNode]", "Operator[RecordNode, ast.Constant]"]
+RecordNode = Union[
+    ast.Constant, FieldNode, "ast.Call[RecordNode]", "ast.Parenthesized[RecordNode]", "Operator[RecordNode, ast.Constant]"
+]
 """An expression over a record."""
 
 
@@ -247,7 +241,7 @@ def children(expression: RecordNode) -> tuple[RecordNode, ...]:
     match expression:
         case ast.Constant() | FieldNode():
             return ()
-        case CallNode(_, arguments):
+        case ast.Call(_, arguments):
             return arguments
         case ast.Parenthesized(operand):
             return (operand,)

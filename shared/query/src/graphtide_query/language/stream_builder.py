@@ -182,10 +182,6 @@ class StreamRules(Transformer[Token, object]):
 
     # ---- expressions over a record
 
-    def call(self, function: Token, _bracket: Token, *arguments: RecordNode) -> stream_ast.CallNode:
-        """`lower(host)`."""
-        return stream_ast.CallNode(name_of(function), arguments)
-
     def field_path(self, *tokens: Token) -> stream_ast.FieldNode:
         """`a.b[0]`."""
         steps = tuple(read_integer(each, locate(each)) if each.type == "INTEGER" else name_of(each).text for each in tokens)

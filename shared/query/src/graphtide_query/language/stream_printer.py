@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import Literal, map_operands
-from graphtide_core.record_expression import FieldPath, FunctionCall
+from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import WHITESPACE
 from graphtide_core.stream_definition import EdgeClause
 from graphtide_core.time import TimeUnit
@@ -171,8 +171,6 @@ def _spell_leaves(expression: RecordExpression) -> SpelledExpression:
             return expression
         case FieldPath():
             return SpelledLeaf(_write_path(expression))
-        case FunctionCall(function, arguments):
-            return SpelledLeaf(f"{function}({', '.join(map(_write_condition, arguments))})")
         case _:
             return map_operands(expression, _spell_leaves)
 

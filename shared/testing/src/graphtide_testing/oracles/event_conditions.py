@@ -14,7 +14,8 @@ from graphtide_core.event_expression import And, Not, Or, QueryEvent, Seq, event
 from graphtide_core.event_pattern import Selection
 from graphtide_core.predicate import Comparison, aggregates, plain_attributes, variables
 
-from graphtide_testing.oracles.predicates import aggregate, compare, evaluate
+from graphtide_testing.oracles.predicates import aggregate, evaluate
+from graphtide_testing.oracles.values import compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ integers with floating-point numbers by their exact values, which is what the la
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import (
     Aggregate,
@@ -19,6 +19,7 @@ from graphtide_core.predicate import (
     Compute,
     Conjunction,
     Disjunction,
+    FunctionCall,
     In,
     IsNull,
     Literal,
@@ -26,6 +27,10 @@ from graphtide_core.predicate import (
     Negation,
     StartsWith,
 )
+from graphtide_core.time import TimeUnit
+
+from graphtide_testing.oracles.functions import call
+from graphtide_testing.oracles.values import compare, compute, drop_nan, in_64_bits, is_number, negate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,47 +41,54 @@ if TYPE_CHECKING:
     Lookup = Callable[[Attribute], Value]
     Computed = Callable[[Aggregate], Value]
 
-_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 
-
-def evaluate(expression: Expression, lookup: Lookup, computed: Computed | None = None) -> Value:
+def evaluate(  # noqa: PLR0912 - a case for each class of expressions
+    expression: Expression, lookup: Lookup, computed: Computed | None = None, unit: TimeUnit = TimeUnit.MILLISECOND
+) -> Value:
     """Return the value of `expression`; `lookup` gives the value of an attribute, `computed` that of an aggregate.
 
-    None stands for what is missing; where nothing is repeated, there is nothing to compute over.
+    None stands for what is missing; where nothing is repeated, there is nothing to compute over. `unit` is that of the stream's
+    ticks.
     """
+
+    def value_of(operand: Expression) -> Value:
+        return evaluate(operand, lookup, computed, unit)
+
     match expression:
         case Literal(value):
-            return _drop_nan(value)
+            return drop_nan(value)
         case Attribute():
-            return _drop_nan(lookup(expression))
+            return drop_nan(lookup(expression))
         case Aggregate():
             return None if computed is None else computed(expression)
         case Compare(comparison, left, right):
-            return compare(comparison, evaluate(left, lookup, computed), evaluate(right, lookup, computed))
+            return compare(comparison, value_of(left), value_of(right))
         case Compute(operator, left, right):
-            return compute(operator, evaluate(left, lookup, computed), evaluate(right, lookup, computed))
+            return compute(operator, value_of(left), value_of(right))
         case Negate(operand):
-            return _negate(evaluate(operand, lookup, computed))
+            return negate(value_of(operand))
         case Conjunction(operands):
-            return _all([_truth(evaluate(operand, lookup, computed)) for operand in operands])
+            return _all([_truth(value_of(operand)) for operand in operands])
         case Disjunction(operands):
-            return _any([_truth(evaluate(operand, lookup, computed)) for operand in operands])
+            return _any([_truth(value_of(operand)) for operand in operands])
         case Negation(operand):
-            truth = _truth(evaluate(operand, lookup, computed))
+            truth = _truth(value_of(operand))
             return None if truth is None else not truth
         case In(operand, options):
-            value = evaluate(operand, lookup, computed)
-            return _any([compare(Comparison.EQUAL, value, _drop_nan(option)) for option in options])
+            value = value_of(operand)
+            return _any([compare(Comparison.EQUAL, value, drop_nan(option)) for option in options])
         case StartsWith(operand, prefix):
-            value = evaluate(operand, lookup, computed)
+            value = value_of(operand)
             return value.startswith(prefix) if isinstance(value, str) else None
         case IsNull(operand):
-            return evaluate(operand, lookup, computed) is None
+            return value_of(operand) is None
+        case FunctionCall(function, arguments):
+            return call(function, [value_of(argument) for argument in arguments], unit)
 
 
 def aggregate(function: Aggregation, values: Sequence[Value]) -> Value:
     """Return what `function` computes from the values of an attribute, in the order of (ts, arrival)."""
-    given = [_drop_nan(value) for value in values]
+    given = [drop_nan(value) for value in values]
     known = [value for value in given if value is not None]
     match function:
         case Aggregation.COUNT:
@@ -97,10 +109,10 @@ def aggregate(function: Aggregation, values: Sequence[Value]) -> Value:
 
 def _sum(values: Sequence[Value]) -> int | float | None:
     """Return the exact sum of integers, if it fits into 64 bits; with others among them, their sum in floating point."""
-    if not values or not all(_is_number(value) for value in values):
+    if not values or not all(is_number(value) for value in values):
         return None
     if all(isinstance(value, int) for value in values):
-        return _in_64_bits(sum(value for value in values if isinstance(value, int)))
+        return in_64_bits(sum(value for value in values if isinstance(value, int)))
     total = 0.0
     for value in values:
         total += value if isinstance(value, int | float) else 0.0
@@ -126,95 +138,6 @@ def edge_attribute(edge: Edge, name: str) -> Value:
         "dst_label": edge.target_label,
     }
     return fields[name] if name in fields else edge.attributes.get(name)
-
-
-def compare(comparison: Comparison, left: Value, right: Value) -> bool | None:
-    """Compare two values of one kind; None (unknown) where they are of different kinds, missing, or cannot be ordered."""
-    if isinstance(left, bool) and isinstance(right, bool):
-        if comparison is Comparison.EQUAL:
-            return left is right
-        return left is not right if comparison is Comparison.NOT_EQUAL else None
-    if _is_number(left) and _is_number(right):
-        return _holds_in_order(comparison, (left > right) - (left < right))
-    if isinstance(left, str) and isinstance(right, str):
-        return _holds_in_order(comparison, (left > right) - (left < right))
-    return None
-
-
-def compute(operator: Arithmetic, left: Value, right: Value) -> int | float | None:
-    """Combine two numbers; None (unknown) where the result is not finite, leaves 64 bits or is a division by zero."""
-    if not (_is_number(left) and _is_number(right)):
-        return None
-    if operator in (Arithmetic.DIVIDE, Arithmetic.REMAINDER) and right == 0:
-        return None
-    if isinstance(left, int) and isinstance(right, int) and operator is not Arithmetic.DIVIDE:
-        return _in_64_bits(_integers(operator, left, right))
-    return _finite(operator, float(left), float(right))
-
-
-def _integers(operator: Arithmetic, left: int, right: int) -> int:
-    match operator:
-        case Arithmetic.ADD:
-            return left + right
-        case Arithmetic.SUBTRACT:
-            return left - right
-        case Arithmetic.MULTIPLY:
-            return left * right
-        case _:
-            remainder = abs(left) % abs(right)
-            return -remainder if left < 0 else remainder
-
-
-def _finite(operator: Arithmetic, left: float, right: float) -> float | None:
-    match operator:
-        case Arithmetic.ADD:
-            result = left + right
-        case Arithmetic.SUBTRACT:
-            result = left - right
-        case Arithmetic.MULTIPLY:
-            result = left * right
-        case Arithmetic.DIVIDE:
-            result = left / right
-        case Arithmetic.REMAINDER:
-            result = math.fmod(left, right) if math.isfinite(left) else math.nan
-    return result if math.isfinite(result) else None
-
-
-def _negate(value: Value) -> int | float | None:
-    if not _is_number(value):
-        return None
-    if isinstance(value, int):
-        return _in_64_bits(-value)
-    return -value if math.isfinite(value) else None
-
-
-def _in_64_bits(number: int) -> int | None:
-    return number if _MIN_INTEGER <= number <= _MAX_INTEGER else None
-
-
-def _holds_in_order(comparison: Comparison, sign: int) -> bool:
-    match comparison:
-        case Comparison.EQUAL:
-            return sign == 0
-        case Comparison.NOT_EQUAL:
-            return sign != 0
-        case Comparison.LESS:
-            return sign < 0
-        case Comparison.LESS_OR_EQUAL:
-            return sign <= 0
-        case Comparison.GREATER:
-            return sign > 0
-        case Comparison.GREATER_OR_EQUAL:
-            return sign >= 0
-
-
-def _is_number(value: Value) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _drop_nan(value: Value) -> Value:
-    """Not-a-number is not a value of the language: it counts as missing."""
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _truth(value: Value) -> bool | None:

@@ -38,7 +38,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.event import Event
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.predicate import Literal, map_operands
-from graphtide_core.record_expression import FieldPath, FunctionCall, paths_named
+from graphtide_core.record_expression import FieldPath, paths_named
 from graphtide_core.stream_definition import (
     DEFAULT_LABEL,
     RESERVED_FOR_EDGES,
@@ -50,7 +50,6 @@ from graphtide_core.stream_definition import (
 from graphtide_core.time import EventTime
 
 from graphtide_testing.oracles.predicates import evaluate
-from graphtide_testing.oracles.record_functions import call
 from graphtide_testing.oracles.record_texts import plain, write_text
 from graphtide_testing.oracles.record_times import ticks_of
 
@@ -134,15 +133,12 @@ def evaluate_record(expression: RecordExpression, record: object, unit: TimeUnit
         match each:
             case FieldPath():
                 return Literal(plain(_read(record, each)))
-            case FunctionCall(function, arguments):
-                values = [evaluate_record(argument, record, unit) for argument in arguments]
-                return Literal(call(function, values, unit))
             case Literal():
                 return each
             case _:
                 return map_operands(each, fill)
 
-    return evaluate(fill(expression), refuse)  # type: ignore[arg-type]  # nothing but constants is left
+    return evaluate(fill(expression), refuse, None, unit)  # type: ignore[arg-type]  # nothing but constants is left
 
 
 def _items(values: Iterable[object]) -> Iterator[object]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.ids import StreamName
-from graphtide_core.predicate import Arithmetic, Compare, Comparison, Compute, IsNull, Literal, Negation
-from graphtide_core.record_expression import FieldPath, FunctionCall
+from graphtide_core.predicate import Arithmetic, Compare, Comparison, Compute, FunctionCall, IsNull, Literal, Negation
+from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import EdgeClause, EventClause, LabelledEnd, SetAttribute, StreamDefinition
 from graphtide_core.time import TimeUnit

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.functions import DATE_PARTS
 from graphtide_core.portable_regex import check_regex, count_groups
 from graphtide_core.predicate import (
     Arithmetic,
@@ -13,6 +14,7 @@ from graphtide_core.predicate import (
     Compute,
     Conjunction,
     Disjunction,
+    FunctionCall,
     In,
     IsNull,
     Literal,
@@ -20,8 +22,7 @@ from graphtide_core.predicate import (
     Negation,
     StartsWith,
 )
-from graphtide_core.record_expression import FieldPath, FunctionCall
-from graphtide_core.record_functions import DATE_PARTS
+from graphtide_core.record_expression import FieldPath
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _field(name: str) -> _Expressions:
 
 
 @st.composite
-def _extractions(draw: DrawFn, text: _Expressions) -> FunctionCall:
+def _extractions(draw: DrawFn, text: _Expressions) -> FunctionCall[RecordExpression]:
     pattern = draw(REGEXES)
     group = draw(st.none() | st.integers(0, count_groups(pattern)))
     others = () if group is None else (Literal(group),)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.ids import StreamName
 from graphtide_core.predicate import Literal
-from graphtide_core.record_expression import LARGEST_POSITION, FieldPath, FunctionCall, RecordExpression, reads_a_field
+from graphtide_core.record_expression import LARGEST_POSITION, FieldPath, RecordExpression, reads_a_field
 from graphtide_core.record_format import ENCODINGS, RECORD_FORMATS, RecordFormat
-from graphtide_core.record_functions import DATE_PARTS, FUNCTIONS
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import (
     RESERVED_FOR_EDGES,
@@ -23,6 +22,7 @@ from graphtide_core.stream_definition import (
 from graphtide_core.time import Duration, TimeUnit
 from hypothesis import strategies as st
 
+from graphtide_testing.strategies.calls import ZONES
 from graphtide_testing.strategies.expressions import operators
 from graphtide_testing.strategies.stream_features import stream_features
 
@@ -39,8 +39,6 @@ CONSTANTS: Final = (
 PATHS: Final = st.builds(
     lambda first, others: FieldPath((first, *others)), NAMES, st.lists(NAMES | st.integers(0, LARGEST_POSITION), max_size=3)
 )
-ZONES: Final = st.sampled_from(["UTC", "+0530", "+02:00", "-11:30", "Europe/Berlin", "America/St_Johns"])
-REGEXES: Final = st.sampled_from(["a(b)c", r"(?P<h>\S+) [^\]\"]+", "x", r"(?i)^(\d{1,3})\.", "(?:a|b)*?$"])
 
 _DURATIONS: Final = st.builds(Duration, st.integers(0, 10**4), st.sampled_from([None, "s", "m", "h", "d", "w"]))
 _SIGNS: Final = {
@@ -78,26 +76,7 @@ def record_formats(draw: DrawFn) -> RecordFormat:
 
 
 def _larger(part: SearchStrategy[RecordExpression]) -> SearchStrategy[RecordExpression]:
-    return operators(part, CONSTANTS, TEXTS) | _calls(part)
-
-
-@st.composite
-def _calls(draw: DrawFn, part: SearchStrategy[RecordExpression]) -> FunctionCall:
-    name = draw(st.sampled_from(sorted(FUNCTIONS)))
-    function = FUNCTIONS[name]
-    count = draw(st.integers(function.least, min(function.most, function.least + 2)))
-    arguments: list[RecordExpression] = [draw(part) for _ in range(count)]
-    match name:
-        case "regexp_extract":
-            arguments[1:] = [Literal(draw(REGEXES)), Literal(0)][: count - 1]
-        case "round":
-            arguments[1:] = [Literal(draw(st.integers(0, 15)))][: count - 1]
-        case "date_part":
-            arguments[0] = Literal(draw(st.sampled_from(DATE_PARTS)))
-            arguments[2:] = [Literal(draw(ZONES))][: count - 2]
-        case "cidr_contains":
-            arguments[0] = Literal(draw(st.sampled_from(["10.0.0.0/8", "2001:db8::/32", "10.0.0.1"])))
-    return FunctionCall(name, tuple(arguments))
+    return operators(part, CONSTANTS, TEXTS)
 
 
 RECORD_EXPRESSIONS: Final[SearchStrategy[RecordExpression]] = st.recursive(

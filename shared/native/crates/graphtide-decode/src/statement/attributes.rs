@@ -1,13 +1,12 @@
 //! Attributes of what a clause gives: those that SET states, or without one the fields that are called so.
 
 use bumpalo::Bump;
+use graphtide_expression::{Context, Expression};
 use graphtide_graph::value::ValueRef;
 use serde_json::Value as Form;
 
-use super::expression::{Context, Expression};
 use super::names::paths_named;
-use super::paths::{Paths, Role};
-use super::time::steps_of;
+use super::paths::{Paths, Role, path_of};
 use crate::error::{Refused, StatementError};
 use crate::types::{AttributeType, refuse};
 
@@ -67,9 +66,9 @@ impl Sets<'_> {
             let Some(form) = stated(&self.of_clause).or_else(|| stated(&self.of_stream)) else {
                 return Ok(Attribute::Missing);
             };
-            match steps_of(&form) {
+            match path_of(&form) {
                 Some(steps) => vec![steps],
-                None => return Expression::compile(&form, paths, context).map(Attribute::Expression),
+                None => return Ok(Attribute::Expression(Expression::compile(&form, paths, context)?)),
             }
         };
         let slots: Box<[usize]> = steps.into_iter().map(|steps| paths.slot_as(steps, role)).collect();

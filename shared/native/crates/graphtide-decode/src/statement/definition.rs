@@ -1,11 +1,11 @@
 //! The JSON form of a statement, as `graphtide_wire.stream_definition` writes it; what says how bytes become records is in
 //! [`FormatForm`].
 
+use graphtide_expression::expression::MOST_LEVELS;
 use serde::Deserialize;
 use serde_json::Value as Form;
 
-use super::expression::MOST_LEVELS;
-use super::paths::Step;
+use super::paths::{Step, steps};
 use crate::error::StatementError;
 
 /// A statement.
@@ -132,7 +132,7 @@ impl FormatForm {
     /// Where records are in JSON, if it says so.
     pub(crate) fn path_of_records(&self) -> Result<Option<Box<[Step]>>, StatementError> {
         let wrong = |form: &Form| StatementError::new(format!("{form} is not a path"));
-        self.unnest.as_ref().map(|form| super::expression::steps(form).ok_or_else(|| wrong(form))).transpose()
+        self.unnest.as_ref().map(|form| steps(form).ok_or_else(|| wrong(form))).transpose()
     }
 }
 

@@ -1,10 +1,9 @@
 //! Values as ends and ids: their texts. Most are numbers, and are held as numbers.
 
 use bumpalo::Bump;
+use graphtide_expression::value_text::write_text;
 use graphtide_graph::key::KeyRef;
 use graphtide_graph::value::ValueRef;
-
-use super::value_text::write_text;
 
 /// The key that the text of a value is; None for a value without one, or with an empty one.
 #[inline]

@@ -3,15 +3,12 @@
 //! A format gives the values of the paths that the statement reads, each in its slot, in one pass and nothing else; what the
 //! statement makes of them is the same for all formats.
 
-mod among;
 pub(crate) mod arrow;
 mod attributes;
 pub(crate) mod bytes;
 pub(crate) mod csv;
 pub(crate) mod decoding;
 pub(crate) mod definition;
-pub(crate) mod expression;
-mod functions;
 pub(crate) mod json;
 mod json_scan;
 mod keys;
@@ -21,10 +18,8 @@ mod open;
 pub(crate) mod paths;
 mod program;
 pub(crate) mod reading;
-pub(crate) mod regex;
 mod time;
 pub(crate) mod tree;
-pub(crate) mod value_text;
 
 pub use open::{Source, open};
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use graphtide_expression::regex;
 use graphtide_graph::symbol::SharedSymbols;
 
 use super::attributes::Reading;
@@ -70,7 +71,7 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
             })
         }
         "regex" => {
-            let regex = super::regex::compile(form.pattern.as_deref().unwrap_or_default())?;
+            let regex = regex::compile(form.pattern.as_deref().unwrap_or_default()).map_err(StatementError::from)?;
             Box::new(ByStatement(regex_lines(&options, symbols, statement, regex)))
         }
         "syslog" => Box::new(ByStatement(syslog_lines(&options, symbols, statement))),

@@ -3,6 +3,9 @@
 //! A path that is read as a value, as a text and as a time has a slot for each: formats that are text give ends, labels and
 //! ids as they are written, and times with all their digits.
 
+use graphtide_expression::Slots;
+use serde_json::Value as Form;
+
 /// A step into a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
@@ -53,4 +56,25 @@ impl Paths {
     pub(crate) fn all(&self) -> &[Path] {
         &self.0
     }
+}
+
+impl Slots for Paths {
+    fn slot_of(&mut self, leaf: &Form) -> Option<usize> {
+        path_of(leaf).map(|steps| self.slot(steps))
+    }
+}
+
+/// The steps of an expression that is a path.
+pub(crate) fn path_of(form: &Form) -> Option<Box<[Step]>> {
+    if form["is"] == "path" { steps(&form["steps"]) } else { None }
+}
+
+/// The steps of a path.
+pub(crate) fn steps(form: &Form) -> Option<Box<[Step]>> {
+    let step = |step: &Form| match step {
+        Form::String(name) => Some(Step::Name(name.as_str().into())),
+        Form::Number(position) => Some(Step::Position(u32::try_from(position.as_u64()?).ok()?)),
+        _ => None,
+    };
+    form.as_array()?.iter().map(step).collect()
 }

@@ -4,6 +4,8 @@
 //! any of it is written. Cost: each expression once, in the order of the text; nothing is allocated but in the arena.
 
 use bumpalo::Bump;
+use graphtide_expression::value_text::write_text;
+use graphtide_expression::{Context, Expression};
 use graphtide_graph::Time;
 use graphtide_graph::batch::Operation;
 use graphtide_graph::key::{IdRef, KeyRef};
@@ -14,11 +16,9 @@ use smallvec::SmallVec;
 
 use super::attributes::{Attribute, Reading, Sets};
 use super::definition::{ClauseForm, DefinitionForm, EndForm, Gives};
-use super::expression::{Context, Expression};
 use super::keys::key_of;
-use super::paths::{Paths, Role};
-use super::time::{RecordTime, steps_of};
-use super::value_text::write_text;
+use super::paths::{Paths, Role, path_of};
+use super::time::RecordTime;
 use crate::column::Column;
 use crate::error::{Refused, RowError, StatementError, shorten};
 use crate::types::{AttributeType, Projection};
@@ -113,7 +113,7 @@ pub(crate) struct Outcome {
 
 impl TextSource {
     fn compile(form: &Form, paths: &mut Paths, context: &Context) -> Result<Self, StatementError> {
-        Ok(match steps_of(form) {
+        Ok(match path_of(form) {
             Some(steps) => Self::Slot(paths.slot_as(steps, Role::Text)),
             None => Self::Expression(Expression::compile(form, paths, context)?),
         })
@@ -138,7 +138,7 @@ struct Compiling<'c> {
 
 impl Compiling<'_> {
     fn expression(&self, form: &Form, paths: &mut Paths) -> Result<Expression, StatementError> {
-        Expression::compile(form, paths, self.context)
+        Ok(Expression::compile(form, paths, self.context)?)
     }
 
     fn label(&self, form: Option<&Form>, default: Symbol, paths: &mut Paths) -> Result<LabelSource, StatementError> {

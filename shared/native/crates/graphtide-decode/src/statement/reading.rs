@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use bumpalo::Bump;
+use graphtide_expression::Context;
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 
 use super::attributes::Reading;
 use super::definition::DefinitionForm;
-use super::expression::Context;
 use super::nulls::Nulls;
 use super::paths::Paths;
 use super::program::{Outcome, Program};

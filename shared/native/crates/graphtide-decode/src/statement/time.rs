@@ -1,13 +1,13 @@
 //! The time of a record: `AT expression IN unit FORMAT '…' ZONE '…'`, as `graphtide_core.record_time` has it.
 
 use bumpalo::Bump;
+use graphtide_expression::value_text::write_text;
+use graphtide_expression::{Context, Expression};
 use graphtide_graph::Time;
 use graphtide_graph::value::ValueRef;
 
 use super::definition::{TimeForm, per_second};
-use super::expression::{Context, Expression, steps};
-use super::paths::{Paths, Role};
-use super::value_text::write_text;
+use super::paths::{Paths, Role, path_of};
 use crate::error::{Refused, RowError, StatementError, shorten};
 use crate::times::{Day, Flaw, Times, Zone, number, number_of_any_unit, rfc2822, syslog, unit_of, whole};
 
@@ -54,7 +54,7 @@ enum Form {
 impl RecordTime {
     pub(crate) fn compile(form: &TimeForm, paths: &mut Paths, context: &Context) -> Result<Self, StatementError> {
         let role = if form.format.is_some() { Role::Text } else { Role::Time };
-        let source = match steps_of(&form.value) {
+        let source = match path_of(&form.value) {
             Some(steps) => Source::Slot(paths.slot_as(steps, role)),
             None => Source::Expression(Expression::compile(&form.value, paths, context)?),
         };
@@ -165,11 +165,6 @@ fn plain(text: &str, form: Form) -> Option<i64> {
         number = number * 10 + i64::from(digit);
     }
     Some(number)
-}
-
-/// The steps of a path, if an expression is one.
-pub(crate) fn steps_of(form: &serde_json::Value) -> Option<Box<[super::paths::Step]>> {
-    if form["is"] == "path" { steps(&form["steps"]) } else { None }
 }
 
 #[cold]

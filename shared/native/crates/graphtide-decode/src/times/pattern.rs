@@ -3,7 +3,7 @@
 //! A number takes as many digits as its field has, at most; a blank stands for one blank or more. Names of months and days are
 //! English, in any case. Nothing is tried twice: the text is read once, from its beginning.
 
-use super::calendar::{Day, Moment, digits, fraction, of_day_of_year, offset, seconds};
+use graphtide_expression::times::calendar::{Day, Moment, digits, fraction, of_day_of_year, offset, seconds};
 
 /// A format, taken apart.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! The day of the week and the seconds may be missing; a zone is an offset, or one of `GMT`, `UT`, `UTC` and `Z`.
 
-use super::calendar::{Moment, digits, offset, seconds};
+use graphtide_expression::times::calendar::{Moment, digits, offset, seconds};
 
 const DAYS: [&[u8]; 7] = [b"Mon, ", b"Tue, ", b"Wed, ", b"Thu, ", b"Fri, ", b"Sat, ", b"Sun, "];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

@@ -1,8 +1,9 @@
 //! Times of syslog: `Oct 11 22:14:15`, with a year behind the day or without one and with decimals or not; or ISO 8601, which
 //! begins with a digit.
 
-use super::calendar::{Day, Flaw, Moment, digits, fraction, seconds};
-use super::iso;
+use graphtide_expression::times::calendar::{Day, Flaw, Moment, digits, fraction, seconds};
+use graphtide_expression::times::iso;
+
 use super::pattern::short_month;
 
 /// Reads a text; one without a year is of the last in which its day comes before the given one.

@@ -106,7 +106,7 @@ impl PatternNames {
     ) -> (usize, usize) {
         let start = out.end();
         let assigned = Assigned { edges, vertices, store, names };
-        self.returns.fields.iter().for_each(|field| out.push(field.value.evaluate(&assigned), text));
+        self.returns.fields.iter().for_each(|field| field.value.with_value(&assigned, |value| out.push(value, text)));
         (start, out.end())
     }
 
@@ -116,12 +116,12 @@ impl PatternNames {
         match *found {
             FoundRow::Assignment { edges, vertices } => {
                 let assigned = Assigned { edges, vertices, store, names };
-                keys.for_each(|key| write_key(key.evaluate(&assigned), out));
+                keys.for_each(|key| key.with_value(&assigned, |value| write_key(value, out)));
             }
             FoundRow::Component { pairs, .. } => {
                 let context = Context { names: self, store, vertices: names };
                 let lists = Lists { pairs, context: &context, aggregates: &self.returns.aggregates };
-                keys.for_each(|key| write_key(key.evaluate(&lists), out));
+                keys.for_each(|key| key.with_value(&lists, |value| write_key(value, out)));
             }
         }
     }
@@ -140,12 +140,14 @@ impl PatternNames {
             match field.each.map(usize::from) {
                 None => {
                     let lists = Lists { pairs, context, aggregates: &self.returns.aggregates };
-                    out.push(field.value.evaluate(&lists), text);
+                    field.value.with_value(&lists, |value| out.push(value, text));
                 }
                 Some(place) if place < self.edges.len() => {
                     let of = || emitted.iter().filter(|&&(edge, _)| usize::from(edge) == place);
                     out.begin_list(of().count());
-                    of().for_each(|&(_, edge)| out.push(field.value.evaluate(&One { edge, store, names }), text));
+                    for &(_, edge) in of() {
+                        field.value.with_value(&One { edge, store, names }, |value| out.push(value, text));
+                    }
                 }
                 Some(place) => {
                     let mut found = Vec::new();

@@ -12,10 +12,8 @@ from graphtide_core.predicate import (
     Attribute,
     Compare,
     Comparison,
-    Compute,
-    Conjunction,
-    Disjunction,
     Literal,
+    map_operands,
 )
 from graphtide_core.regular_rule import Constant, Variable
 
@@ -41,14 +39,8 @@ def read_from(condition: Expression, new: Mapping[str, Attribute]) -> Expression
                 return each
             case Attribute(variable):
                 return new.get(variable, each)
-            case Compare(comparison, left, right):
-                return Compare(comparison, visit(left), visit(right))
-            case Compute(operator, left, right):
-                return Compute(operator, visit(left), visit(right))
-            case Conjunction(operands) | Disjunction(operands):
-                return type(each)(tuple(map(visit, operands)))
             case _:
-                return replace(each, operand=visit(each.operand))
+                return map_operands(each, visit)
 
     return visit(condition)
 

@@ -8,9 +8,9 @@ use regex_automata::util::primitives::NonMaxUsize;
 use smallvec::{SmallVec, smallvec};
 
 use super::{Prepared, constant_number, constant_text};
-use crate::statement::StatementError;
-use crate::statement::expression::{Context, Expression};
-use crate::statement::regex;
+use crate::error::ExpressionError;
+use crate::expression::{Context, Expression};
+use crate::regex;
 
 #[derive(Debug)]
 struct Extract {
@@ -18,7 +18,7 @@ struct Extract {
     group: usize,
 }
 
-pub(super) fn prepare(arguments: &[Expression], _context: &Context) -> Result<Arc<dyn Prepared>, StatementError> {
+pub(super) fn prepare(arguments: &[Expression], _context: &Context) -> Result<Arc<dyn Prepared>, ExpressionError> {
     let regex = regex::compile(constant_text(arguments, 1, "regexp_extract")?)?;
     let groups = regex.captures_len() - 1;
     let group = if arguments.len() > 2 { constant_number(arguments, 2, "regexp_extract", groups)? } else { groups.min(1) };

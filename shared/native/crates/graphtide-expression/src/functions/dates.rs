@@ -5,10 +5,9 @@ use std::sync::Arc;
 use graphtide_graph::value::ValueRef;
 
 use super::{Prepared, constant_text};
-use crate::statement::StatementError;
-use crate::statement::expression::{Context, Expression};
-use crate::times::Zone;
-use crate::times::parts::{Parts, seconds_of_iso};
+use crate::error::ExpressionError;
+use crate::expression::{Context, Expression};
+use crate::times::{Parts, Zone, seconds_of_iso};
 
 type Part = fn(&Parts) -> i64;
 
@@ -32,14 +31,14 @@ const PARTS: [(&str, Part); 8] = [
     ("day_of_year", |parts| parts.day_of_year),
 ];
 
-pub(super) fn prepare(arguments: &[Expression], context: &Context) -> Result<Arc<dyn Prepared>, StatementError> {
+pub(super) fn prepare(arguments: &[Expression], context: &Context) -> Result<Arc<dyn Prepared>, ExpressionError> {
     let name = constant_text(arguments, 0, "date_part")?;
     let Some((_, part)) = PARTS.iter().find(|(known, _)| *known == name) else {
-        return Err(StatementError::new(format!("a time has no part {name:?}")));
+        return Err(ExpressionError::new(format!("a time has no part {name:?}")));
     };
     let zone = if arguments.len() > 2 {
         let name = constant_text(arguments, 2, "date_part")?;
-        let missing = || StatementError::new(format!("the clocks of the zone {name:?} are missing"));
+        let missing = || ExpressionError::new(format!("the clocks of the zone {name:?} are missing"));
         context.zones.get(name).cloned().ok_or_else(missing)?
     } else {
         Zone::utc()

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
 
-use crate::error::StatementError;
+use crate::error::ExpressionError;
 
 /// Bytes that the automaton of an expression takes at most.
 const LARGEST: usize = 16 << 20;
@@ -18,7 +18,7 @@ const LARGEST: usize = 16 << 20;
 const MOST_OPEN: u32 = 250;
 
 /// Compiles an expression.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, StatementError> {
+pub fn compile(pattern: &str) -> Result<Regex, ExpressionError> {
     let config = Config::new().nfa_size_limit(Some(LARGEST)).onepass_size_limit(Some(LARGEST)).hybrid_cache_capacity(LARGEST);
     let syntax = syntax::Config::new().nest_limit(MOST_OPEN);
     let written_out = WrittenOut::of(pattern);
@@ -30,7 +30,7 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, StatementError> {
             let text = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
             text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
         };
-        StatementError::new(format!("the regular expression {pattern:?} cannot be compiled: {reason}"))
+        ExpressionError::new(format!("the regular expression {pattern:?} cannot be compiled: {reason}"))
     })
 }
 

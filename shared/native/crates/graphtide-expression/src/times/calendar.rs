@@ -2,18 +2,18 @@
 
 /// A moment as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub struct Moment {
     /// Seconds since 1970-01-01T00:00:00 by the clocks of its zone.
-    pub(super) seconds: i64,
+    pub seconds: i64,
     /// Nanoseconds after that; below a second.
-    pub(super) nanoseconds: u32,
+    pub nanoseconds: u32,
     /// Seconds that its clocks are ahead of UTC, if it says so.
-    pub(super) offset: Option<i32>,
+    pub offset: Option<i32>,
 }
 
 /// Why a text is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
+pub enum Flaw {
     /// It is not written so.
     Form,
     /// It is past 64 bits.
@@ -26,7 +26,7 @@ pub(crate) enum Flaw {
 
 /// A day of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Day {
+pub struct Day {
     year: u32,
     month: u32,
     day: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Day {
 
 impl Day {
     /// Reads `2027-01-01`; None if it is written otherwise, or no calendar has it.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         let (year, rest) = digits(text.as_bytes(), 4)?;
         let (month, rest) = digits(rest.strip_prefix(b"-")?, 2)?;
         let (day, rest) = digits(rest.strip_prefix(b"-")?, 2)?;
@@ -43,7 +43,7 @@ impl Day {
     }
 
     /// The last year whose day comes before this one; `of_year` gives the month and day in a year, if it has the day.
-    pub(super) fn year_of(self, of_year: impl Fn(u32) -> Option<(u32, u32)>) -> Option<u32> {
+    pub fn year_of(self, of_year: impl Fn(u32) -> Option<(u32, u32)>) -> Option<u32> {
         /// Between two leap years, at most.
         const YEARS: u32 = 8;
         let years = self.year.saturating_sub(YEARS).max(1)..=self.year;
@@ -57,7 +57,7 @@ impl Day {
 
 /// Seconds of a date and time of day; None if no calendar or clock has them.
 #[inline]
-pub(super) fn seconds(year: u32, month: u32, day: u32, (hour, minute, second): (u32, u32, u32)) -> Option<i64> {
+pub fn seconds(year: u32, month: u32, day: u32, (hour, minute, second): (u32, u32, u32)) -> Option<i64> {
     let is_valid = (1..=9999).contains(&year)
         && (1..=12).contains(&month)
         && (1..=days_of_month(year, month)).contains(&day)
@@ -69,7 +69,7 @@ pub(super) fn seconds(year: u32, month: u32, day: u32, (hour, minute, second): (
 }
 
 /// Month and day of the day of a year, from 1; None if the year does not have it.
-pub(super) fn of_day_of_year(year: u32, day: u32) -> Option<(u32, u32)> {
+pub fn of_day_of_year(year: u32, day: u32) -> Option<(u32, u32)> {
     let mut rest = day;
     for month in 1..=12 {
         let days = days_of_month(year, month);
@@ -103,7 +103,7 @@ fn days(year: u32, month: u32, day: u32) -> i64 {
 }
 
 /// Year, month and day of the days since 1970-01-01: the reverse of [`days`].
-pub(super) fn of_days(days: i64) -> (i64, i64, i64) {
+pub fn of_days(days: i64) -> (i64, i64, i64) {
     let since = days + 719_468;
     let (era, of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -115,13 +115,13 @@ pub(super) fn of_days(days: i64) -> (i64, i64, i64) {
 }
 
 /// The day of a year, from 1, of the days since 1970-01-01.
-pub(super) fn day_of_year(year: i64, days_since: i64) -> i64 {
+pub fn day_of_year(year: i64, days_since: i64) -> i64 {
     days_since - u32::try_from(year).map_or(0, |year| days(year, 1, 1)) + 1
 }
 
 /// A number of digits at the beginning of a text, and what follows; None if there are not so many.
 #[inline]
-pub(super) fn digits(text: &[u8], count: usize) -> Option<(u32, &[u8])> {
+pub fn digits(text: &[u8], count: usize) -> Option<(u32, &[u8])> {
     let (number, rest) = text.split_at_checked(count)?;
     let mut value = 0;
     for byte in number {
@@ -136,7 +136,7 @@ pub(super) fn digits(text: &[u8], count: usize) -> Option<(u32, &[u8])> {
 
 /// Nanoseconds of the digits behind a decimal point, further ones rounded down, and what follows; None if there is no digit.
 #[inline]
-pub(super) fn fraction(text: &[u8]) -> Option<(u32, &[u8])> {
+pub fn fraction(text: &[u8]) -> Option<(u32, &[u8])> {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (places, rest) = text.split_at(count);
     let nanoseconds = (0..9).fold(0, |sum, place| sum * 10 + places.get(place).map_or(0, |byte| u32::from(byte - b'0')));
@@ -145,7 +145,7 @@ pub(super) fn fraction(text: &[u8]) -> Option<(u32, &[u8])> {
 
 /// Seconds ahead of UTC: `Z`, `+02`, `+0200` or `+02:00`, and what follows; None if it is none of these.
 #[inline]
-pub(super) fn offset(text: &[u8]) -> Option<(i32, &[u8])> {
+pub fn offset(text: &[u8]) -> Option<(i32, &[u8])> {
     let (&sign, rest) = text.split_first()?;
     match sign {
         b'Z' | b'z' => Some((0, rest)),

@@ -1,6 +1,6 @@
-//! The functions of expressions over a record: a row of [`FUNCTIONS`] for each.
+//! The functions of expressions: a row of [`FUNCTIONS`] for each.
 //!
-//! Their meaning is that of `graphtide_core.record_functions`. A missing argument makes the result missing, except in
+//! Their meaning is that of `graphtide_core.functions`. A missing argument makes the result missing, except in
 //! `coalesce`, and so does one of another type. What a function reads of its constants is prepared once. Cost: linear in the
 //! texts of the arguments.
 
@@ -17,11 +17,11 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use graphtide_graph::value::{OwnedValue, ValueRef};
 
-use super::expression::{Context, Expression};
-use crate::error::StatementError;
+use crate::error::ExpressionError;
+use crate::expression::{Context, Expression};
 
 /// Bytes of the longest text that a function makes; a longer one is missing.
-pub(crate) const LONGEST_TEXT: usize = 1 << 20;
+pub const LONGEST_TEXT: usize = 1 << 20;
 
 /// Arguments of a function that takes any number.
 const MOST_ARGUMENTS: usize = 64;
@@ -35,7 +35,7 @@ trait Prepared: Debug + Send + Sync {
 }
 
 /// Reads the constants among the arguments.
-type Prepare = fn(&[Expression], &Context) -> Result<Arc<dyn Prepared>, StatementError>;
+type Prepare = fn(&[Expression], &Context) -> Result<Arc<dyn Prepared>, ExpressionError>;
 
 #[derive(Clone, Copy)]
 enum Meaning {
@@ -85,7 +85,7 @@ const FUNCTIONS: [Function; 20] = [
 
 /// A function, and its arguments.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub struct Call {
     function: Bound,
     arguments: Box<[Expression]>,
 }
@@ -96,27 +96,29 @@ enum Bound {
     Prepared(Arc<dyn Prepared>),
 }
 
-/// A call of the function of that name.
-pub(crate) fn compile(name: &str, arguments: Box<[Expression]>, context: &Context) -> Result<Expression, StatementError> {
+/// A call of the function of that name; of constants alone, its value.
+pub(crate) fn compile(name: &str, arguments: Box<[Expression]>, context: &Context) -> Result<Expression, ExpressionError> {
     let function = FUNCTIONS.iter().find(|function| function.name == name);
     let Some(Function { least, most, meaning, .. }) = function else {
-        return Err(StatementError::new(format!("there is no function {name:?}")));
+        return Err(ExpressionError::new(format!("there is no function {name:?}")));
     };
     if !(*least..=*most).contains(&arguments.len()) {
         let reason = format!("{name} takes {least} to {most} arguments, not {}", arguments.len());
-        return Err(StatementError::new(reason));
+        return Err(ExpressionError::new(reason));
     }
     let function = match meaning {
         Meaning::Coalesce => return Ok(Expression::Coalesce(arguments)),
         Meaning::Plain(function) => Bound::Plain(*function),
         Meaning::Prepared(prepare) => Bound::Prepared(prepare(&arguments, context)?),
     };
-    Ok(Expression::Call(Call { function, arguments }))
+    let is_constant = arguments.iter().all(|argument| matches!(argument, Expression::Constant(_)));
+    let call = Expression::Call(Call { function, arguments });
+    Ok(if is_constant { Expression::Constant(OwnedValue::new(call.evaluate(&[], &Bump::new()))) } else { call })
 }
 
 impl Call {
     #[inline]
-    pub(super) fn evaluate<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> ValueRef<'a> {
+    pub(crate) fn evaluate<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> ValueRef<'a> {
         let values: &[ValueRef<'a>] =
             arena.alloc_slice_fill_with(self.arguments.len(), |place| self.arguments[place].evaluate(slots, arena));
         if values.contains(&ValueRef::Null) {
@@ -130,18 +132,19 @@ impl Call {
 }
 
 /// The text of an argument that is a constant.
-fn constant_text<'e>(arguments: &'e [Expression], place: usize, function: &str) -> Result<&'e str, StatementError> {
+fn constant_text<'e>(arguments: &'e [Expression], place: usize, function: &str) -> Result<&'e str, ExpressionError> {
     match &arguments[place] {
         Expression::Constant(OwnedValue::Text(text)) => Ok(text),
-        _ => Err(StatementError::new(format!("argument {} of {function} must be a constant text", place + 1))),
+        _ => Err(ExpressionError::new(format!("argument {} of {function} must be a constant text", place + 1))),
     }
 }
 
 /// The number of an argument that is a constant from 0 to `most`.
-fn constant_number(arguments: &[Expression], place: usize, function: &str, most: usize) -> Result<usize, StatementError> {
+fn constant_number(arguments: &[Expression], place: usize, function: &str, most: usize) -> Result<usize, ExpressionError> {
     let number = match &arguments[place] {
         Expression::Constant(OwnedValue::Int(number)) => usize::try_from(*number).ok().filter(|number| *number <= most),
         _ => None,
     };
-    number.ok_or_else(|| StatementError::new(format!("argument {} of {function} must be a number from 0 to {most}", place + 1)))
+    number
+        .ok_or_else(|| ExpressionError::new(format!("argument {} of {function} must be a number from 0 to {most}", place + 1)))
 }

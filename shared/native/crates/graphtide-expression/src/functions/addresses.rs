@@ -7,8 +7,8 @@ use bumpalo::Bump;
 use graphtide_graph::value::ValueRef;
 
 use super::{Prepared, constant_text};
-use crate::statement::StatementError;
-use crate::statement::expression::{Context, Expression};
+use crate::error::ExpressionError;
+use crate::expression::{Context, Expression};
 
 /// A network, as its bits and which of them count.
 #[derive(Clone, Copy, Debug)]
@@ -68,11 +68,11 @@ const PRIVATE: [Network; 8] = [
     Network::v6(1, 128),
 ];
 
-pub(super) fn prepare_network(arguments: &[Expression], _context: &Context) -> Result<Arc<dyn Prepared>, StatementError> {
+pub(super) fn prepare_network(arguments: &[Expression], _context: &Context) -> Result<Arc<dyn Prepared>, ExpressionError> {
     let text = constant_text(arguments, 0, "cidr_contains")?;
     match Network::read(text) {
         Some(network) => Ok(Arc::new(network)),
-        None => Err(StatementError::new(format!("{text:?} is not a network"))),
+        None => Err(ExpressionError::new(format!("{text:?} is not a network"))),
     }
 }
 

@@ -1,4 +1,4 @@
-"""The functions of expressions over records, computed the plain way: `graphtide_core.record_functions` word by word.
+"""The functions of the language, computed the plain way: `graphtide_core.functions` word by word.
 
 What that leaves open is decided here. `split` by an empty separator is unknown. `concat` of a missing value is missing; use
 `coalesce`. `greatest` and `least` of values of two kinds, or of truth values, are unknown. An address with a zone (`%eth0`)
@@ -15,13 +15,13 @@ import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Final, TypeGuard
 
+from graphtide_core.functions import LONGEST_TEXT, WITHOUT_CASE
 from graphtide_core.predicate import Comparison
-from graphtide_core.record_functions import LONGEST_TEXT, WITHOUT_CASE
 
 from graphtide_testing.oracles.exact_ends import end_exactly
-from graphtide_testing.oracles.predicates import compare
 from graphtide_testing.oracles.record_texts import WHITE_SPACE, read_number, write_text
 from graphtide_testing.oracles.record_times import local_time
+from graphtide_testing.oracles.values import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

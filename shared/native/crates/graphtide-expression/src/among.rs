@@ -5,7 +5,7 @@ use graphtide_graph::value::{OwnedValue, ValueRef};
 
 /// The constants of a list.
 #[derive(Clone, Debug)]
-pub(crate) struct Among {
+pub struct Among {
     /// Sorted.
     texts: Box<[Box<str>]>,
     others: Box<[OwnedValue]>,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphtide_core.record_functions import FUNCTIONS
+from graphtide_core.functions import FUNCTIONS
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "record-expressions.md"
 

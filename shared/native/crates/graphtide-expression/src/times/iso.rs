@@ -7,7 +7,7 @@ use super::calendar::{Moment, digits, fraction, offset, seconds};
 
 /// Reads a text; None if it is written otherwise.
 #[inline]
-pub(super) fn read(text: &str) -> Option<Moment> {
+pub fn read(text: &str) -> Option<Moment> {
     let (year, rest) = digits(text.as_bytes(), 4)?;
     let (month, rest) = digits(rest.strip_prefix(b"-")?, 2)?;
     let (day, rest) = digits(rest.strip_prefix(b"-")?, 2)?;

@@ -12,7 +12,7 @@ const LONGEST_NUMBER: usize = 400;
 
 /// A value as a text; None for what is missing or infinite. Numbers lie in the arena.
 #[inline]
-pub(crate) fn write_text<'a>(value: ValueRef<'a>, arena: &'a Bump) -> Option<&'a str> {
+pub fn write_text<'a>(value: ValueRef<'a>, arena: &'a Bump) -> Option<&'a str> {
     Some(match value {
         ValueRef::Bool(true) => "true",
         ValueRef::Bool(false) => "false",
@@ -40,7 +40,7 @@ fn write_float(number: f64, arena: &Bump) -> &str {
 /// The number that a text says in decimal digits; missing if it says none.
 ///
 /// Digits alone are an integer, beyond 64 bits the nearest floating-point number; what is larger than any of those is none.
-pub(crate) fn read_number<'a>(text: &str) -> ValueRef<'a> {
+pub fn read_number<'a>(text: &str) -> ValueRef<'a> {
     let text = text.trim();
     let Some(is_integer) = number_form(text.as_bytes()) else { return ValueRef::Null };
     if is_integer && let Ok(number) = text.parse() {

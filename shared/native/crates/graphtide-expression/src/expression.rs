@@ -1,7 +1,7 @@
-//! Expressions over the values of a record's paths.
+//! Expressions over values in slots.
 //!
-//! Their logic is that of patterns (`graphtide_graph::logic`). Cost: linear in the expression and in the texts that it reads; no
-//! allocation but in the arena. What an expression makes is bounded by [`functions::LONGEST_TEXT`] for each function.
+//! Cost: linear in the expression and in the texts that it reads; no allocation but in the arena. What an expression makes is
+//! bounded by [`LONGEST_TEXT`](crate::LONGEST_TEXT) for each function.
 
 use std::collections::HashMap;
 
@@ -10,28 +10,34 @@ use graphtide_graph::logic::{Arithmetic, Comparison, all, any, negate};
 use graphtide_graph::value::{OwnedValue, ValueRef};
 use serde_json::Value as Form;
 
-use super::among::Among;
-use super::functions::{self, Call};
-use super::paths::{Paths, Step};
-use crate::error::StatementError;
+use crate::among::Among;
+use crate::error::ExpressionError;
+use crate::functions::{self, Call};
 use crate::times::Zone;
 
 /// Levels of an expression, as the language bounds them.
-pub(super) const MOST_LEVELS: usize = 200;
+pub const MOST_LEVELS: usize = 200;
 
 /// What compilation needs to know of the stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Context {
-    pub(crate) ticks_per_second: i64,
-    /// The clocks of every zone that the statement names.
-    pub(crate) zones: HashMap<String, Zone>,
+pub struct Context {
+    /// How many ticks make a second.
+    pub ticks_per_second: i64,
+    /// The clocks of every zone that the expression names.
+    pub zones: HashMap<String, Zone>,
+}
+
+/// What an expression reads: each leaf of its form that is not a constant has a slot.
+pub trait Slots {
+    /// The slot of a leaf; None if its form is not known.
+    fn slot_of(&mut self, leaf: &Form) -> Option<usize>;
 }
 
 /// An expression, ready to be evaluated.
 #[derive(Clone, Debug)]
-pub(crate) enum Expression {
+pub enum Expression {
     /// The value in a slot.
-    Path(usize),
+    Slot(usize),
     /// A constant.
     Constant(OwnedValue),
     /// Comparison of two values.
@@ -60,15 +66,15 @@ pub(crate) enum Expression {
 
 impl Expression {
     /// Reads the JSON form of an expression.
-    pub(crate) fn compile(form: &Form, paths: &mut Paths, context: &Context) -> Result<Self, StatementError> {
-        Compiler { paths, context }.compile(form, 1)
+    pub fn compile(form: &Form, slots: &mut impl Slots, context: &Context) -> Result<Self, ExpressionError> {
+        Compiler { slots, context }.compile(form, 1)
     }
 
-    /// Its value, over the values of the paths.
+    /// Its value, over the values of the slots.
     #[inline]
-    pub(crate) fn evaluate<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> ValueRef<'a> {
+    pub fn evaluate<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> ValueRef<'a> {
         match self {
-            Self::Path(slot) => slots[*slot],
+            Self::Slot(slot) => slots[*slot],
             Self::Constant(value) => value.get(),
             Self::Compute(operator, operands) => {
                 operator.of(operands[0].evaluate(slots, arena), operands[1].evaluate(slots, arena))
@@ -85,7 +91,7 @@ impl Expression {
 
     /// Whether it is true; unknown is not.
     #[inline]
-    pub(crate) fn holds<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> bool {
+    pub fn holds<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> bool {
         self.truth(slots, arena) == Some(true)
     }
 
@@ -111,18 +117,17 @@ impl Expression {
     }
 }
 
-struct Compiler<'c> {
-    paths: &'c mut Paths,
+struct Compiler<'c, S> {
+    slots: &'c mut S,
     context: &'c Context,
 }
 
-impl Compiler<'_> {
-    fn compile(&mut self, form: &Form, level: usize) -> Result<Expression, StatementError> {
+impl<S: Slots> Compiler<'_, S> {
+    fn compile(&mut self, form: &Form, level: usize) -> Result<Expression, ExpressionError> {
         if level > MOST_LEVELS {
-            return Err(StatementError::new(format!("an expression is nested more than {MOST_LEVELS} levels deep")));
+            return Err(ExpressionError::new(format!("an expression is nested more than {MOST_LEVELS} levels deep")));
         }
         let found = match form["is"].as_str() {
-            Some("path") => steps(&form["steps"]).map(|steps| Expression::Path(self.paths.slot(steps))),
             Some("constant") => constant(&form["value"]).map(Expression::Constant),
             Some("call") => return self.call(form, level),
             Some("operator") => self.operator(form, level)?,
@@ -141,19 +146,19 @@ impl Compiler<'_> {
                 }
                 None => None,
             },
-            _ => None,
+            _ => self.slots.slot_of(form).map(Expression::Slot),
         };
         found.ok_or_else(|| wrong(form))
     }
 
-    fn call(&mut self, form: &Form, level: usize) -> Result<Expression, StatementError> {
+    fn call(&mut self, form: &Form, level: usize) -> Result<Expression, ExpressionError> {
         let (Some(function), Some(forms)) = (form["function"].as_str(), form["arguments"].as_array()) else {
             return Err(wrong(form));
         };
         functions::compile(function, self.all(forms, level)?, self.context)
     }
 
-    fn operator(&mut self, form: &Form, level: usize) -> Result<Option<Expression>, StatementError> {
+    fn operator(&mut self, form: &Form, level: usize) -> Result<Option<Expression>, ExpressionError> {
         let (Some(operator), Some(forms)) = (form["operator"].as_str(), form["operands"].as_array()) else {
             return Ok(None);
         };
@@ -171,7 +176,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn all(&mut self, forms: &[Form], level: usize) -> Result<Box<[Expression]>, StatementError> {
+    fn all(&mut self, forms: &[Form], level: usize) -> Result<Box<[Expression]>, ExpressionError> {
         forms.iter().map(|form| self.compile(form, level + 1)).collect()
     }
 }
@@ -209,24 +214,14 @@ fn of_two(operator: &str, operands: Box<[Expression; 2]>) -> Option<Expression> 
 }
 
 #[cold]
-fn wrong(form: &Form) -> StatementError {
+fn wrong(form: &Form) -> ExpressionError {
     const SHOWN: usize = 200;
     let mut text = form.to_string();
     if text.len() > SHOWN {
         text.truncate(text.floor_char_boundary(SHOWN));
         text.push('…');
     }
-    StatementError::new(format!("{text} is not an expression"))
-}
-
-/// The steps of a path.
-pub(crate) fn steps(form: &Form) -> Option<Box<[Step]>> {
-    let step = |step: &Form| match step {
-        Form::String(name) => Some(Step::Name(name.as_str().into())),
-        Form::Number(position) => Some(Step::Position(u32::try_from(position.as_u64()?).ok()?)),
-        _ => None,
-    };
-    form.as_array()?.iter().map(step).collect()
+    ExpressionError::new(format!("{text} is not an expression"))
 }
 
 fn constant(form: &Form) -> Option<OwnedValue> {

@@ -9,9 +9,9 @@ use graphtide_graph::logic::order;
 use graphtide_graph::value::ValueRef;
 
 use super::{Prepared, constant_number};
-use crate::statement::StatementError;
-use crate::statement::expression::{Context, Expression};
-use crate::statement::value_text::read_number;
+use crate::error::ExpressionError;
+use crate::expression::{Context, Expression};
+use crate::value_text::read_number;
 
 /// Digits after the point that `round` keeps.
 const MOST_DIGITS: usize = 15;
@@ -61,7 +61,7 @@ fn extreme<'a>(values: &[ValueRef<'a>], beats: Ordering) -> ValueRef<'a> {
 #[derive(Debug)]
 struct Round(Option<usize>);
 
-pub(super) fn prepare_round(arguments: &[Expression], _context: &Context) -> Result<Arc<dyn Prepared>, StatementError> {
+pub(super) fn prepare_round(arguments: &[Expression], _context: &Context) -> Result<Arc<dyn Prepared>, ExpressionError> {
     let digits = if arguments.len() > 1 { Some(constant_number(arguments, 1, "round", MOST_DIGITS)?) } else { None };
     Ok(Arc::new(Round(digits)))
 }

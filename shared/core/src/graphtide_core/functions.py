@@ -1,4 +1,6 @@
-r"""The functions of expressions over a record: how many arguments each takes, which of them are constants, what it returns.
+r"""The functions of the language, in patterns and in statements.
+
+Of each: how many arguments it takes, which of them are constants, what it returns.
 
 All of them: what is missing or unknown makes the result unknown (NULL), except in `coalesce`, and so does an argument of
 another type. Texts count in code points and positions from 0, as in paths. A number as a text is its decimal digits, a
@@ -50,7 +52,7 @@ DATE_PARTS: Final = ("year", "month", "day", "hour", "minute", "second", "weekda
 
 
 @dataclass(frozen=True, slots=True)
-class RecordFunction:
+class Function:
     """A function.
 
     Attributes:
@@ -66,61 +68,59 @@ class RecordFunction:
     meaning: str
 
 
-FUNCTIONS: Final[dict[str, RecordFunction]] = {
-    "lower": RecordFunction("lower(text)", 1, 1, "the text in small letters, each character by itself, as Unicode 14 has them"),
-    "upper": RecordFunction("upper(text)", 1, 1, "the text in capital letters, as Unicode 14 has them"),
-    "trim": RecordFunction("trim(text)", 1, 1, "the text without white space at its ends"),
-    "substring": RecordFunction(
+FUNCTIONS: Final[dict[str, Function]] = {
+    "lower": Function("lower(text)", 1, 1, "the text in small letters, each character by itself, as Unicode 14 has them"),
+    "upper": Function("upper(text)", 1, 1, "the text in capital letters, as Unicode 14 has them"),
+    "trim": Function("trim(text)", 1, 1, "the text without white space at its ends"),
+    "substring": Function(
         "substring(text, start[, length])", 2, 3, "the characters from a start on; unknown for a negative start or length"
     ),
-    "split": RecordFunction(
+    "split": Function(
         "split(text, separator, position)",
         3,
         3,
         "the part at a position between separators, a negative one counted from the end; missing where there is none",
     ),
-    "replace": RecordFunction(
-        "replace(text, old, new)", 3, 3, "the text with every `old` replaced; an empty `old` replaces nothing"
-    ),
-    "length": RecordFunction("length(text)", 1, 1, "the number of characters"),
-    "coalesce": RecordFunction("coalesce(value, …)", 1, MOST_ARGUMENTS, "the first value that is not missing"),
-    "concat": RecordFunction("concat(value, …)", 1, MOST_ARGUMENTS, "the values as texts, one after the other"),
-    "regexp_extract": RecordFunction(
+    "replace": Function("replace(text, old, new)", 3, 3, "the text with every `old` replaced; an empty `old` replaces nothing"),
+    "length": Function("length(text)", 1, 1, "the number of characters"),
+    "coalesce": Function("coalesce(value, …)", 1, MOST_ARGUMENTS, "the first value that is not missing"),
+    "concat": Function("concat(value, …)", 1, MOST_ARGUMENTS, "the values as texts, one after the other"),
+    "regexp_extract": Function(
         "regexp_extract(text, 'regex'[, group])",
         2,
         3,
         "a group of the first match: by number, without it the first group, or the whole match if there are no groups",
     ),
-    "to_number": RecordFunction(
+    "to_number": Function(
         "to_number(text)",
         1,
         1,
         "the number that a text says in decimal digits, with or without sign, point and exponent; a number itself",
     ),
-    "abs": RecordFunction("abs(number)", 1, 1, "the number without its sign"),
-    "round": RecordFunction(
+    "abs": Function("abs(number)", 1, 1, "the number without its sign"),
+    "round": Function(
         "round(number[, digits])",
         1,
         2,
         "the nearest number with so many digits after the point, an integer without them; halves go away from zero",
     ),
-    "greatest": RecordFunction("greatest(value, …)", 1, MOST_ARGUMENTS, "the greatest of numbers, or of texts"),
-    "least": RecordFunction("least(value, …)", 1, MOST_ARGUMENTS, "the least of numbers, or of texts"),
-    "date_part": RecordFunction(
+    "greatest": Function("greatest(value, …)", 1, MOST_ARGUMENTS, "the greatest of numbers, or of texts"),
+    "least": Function("least(value, …)", 1, MOST_ARGUMENTS, "the least of numbers, or of texts"),
+    "date_part": Function(
         "date_part('part', time[, 'zone'])",
         2,
         3,
         "a part of a time in a zone, else in UTC; the time is a text in ISO 8601, or ticks of the stream, of the years 1 to "
         "9999, in a zone with a name 1900 to 2099",
     ),
-    "cidr_contains": RecordFunction(
+    "cidr_contains": Function(
         "cidr_contains('network', address)", 2, 2, "whether a network, such as 10.0.0.0/8, has an address of its family"
     ),
-    "is_private_ip": RecordFunction(
+    "is_private_ip": Function(
         "is_private_ip(address)", 1, 1, "whether an address is private (RFC 1918, RFC 4193), of a link, or of the host itself"
     ),
-    "host_of": RecordFunction("host_of(url)", 1, 1, "the host of a URL or of host:port, in small letters"),
-    "hash": RecordFunction("hash(value)", 1, 1, "32 hexadecimal digits: BLAKE2b of 16 bytes over the value as a text in UTF-8"),
+    "host_of": Function("host_of(url)", 1, 1, "the host of a URL or of host:port, in small letters"),
+    "hash": Function("hash(value)", 1, 1, "32 hexadecimal digits: BLAKE2b of 16 bytes over the value as a text in UTF-8"),
 }
 """Every function by its name."""
 
@@ -143,7 +143,7 @@ def check_call(function: str, arguments: Sequence[object]) -> None:
         _CHECKS[function](arguments)
 
 
-def _count(function: RecordFunction) -> str:
+def _count(function: Function) -> str:
     if function.least == function.most:
         return f"{function.least} argument{'s' if function.least > 1 else ''}"
     return f"{function.least} to {function.most} arguments"

@@ -7,7 +7,7 @@ use bumpalo::collections::String;
 use graphtide_graph::value::ValueRef;
 
 use super::{LONGEST_TEXT, letters};
-use crate::statement::value_text::write_text;
+use crate::value_text::write_text;
 
 fn missing_or(text: Option<&str>) -> ValueRef<'_> {
     text.map_or(ValueRef::Null, ValueRef::Text)
