@@ -31,14 +31,18 @@ if TYPE_CHECKING:
 slowly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 Field = descriptor_pb2.FieldDescriptorProto
+_Features = descriptor_pb2.FeatureSet
 SCALARS: tuple[str, ...] = ("double", "float", "int64", "uint64", "int32", "fixed64", "fixed32", "bool", "string", "bytes")
 SCALARS += ("uint32", "sfixed32", "sfixed64", "sint32", "sint64")
 
 
 def describe(syntax: str) -> descriptor_pb2.FileDescriptorSet:
     """Return a set with messages that have every type, in a syntax."""
-    is_old = syntax == "proto2"
+    is_old, is_new = syntax == "proto2", syntax == "proto3"
     file = descriptor_pb2.FileDescriptorProto(name=f"{syntax}.proto", package=f"net.{syntax}", syntax=syntax)
+    if syntax == "edition":
+        file.syntax, file.edition = "editions", descriptor_pb2.EDITION_2023
+        file.options.features.enum_type = _Features.CLOSED
     file.dependency.extend(["google/protobuf/timestamp.proto", "google/protobuf/duration.proto"])
     kinds = file.enum_type.add(name="Kind")
     for number, name in enumerate(("NONE", "u", "v")):
@@ -76,8 +80,8 @@ def describe(syntax: str) -> descriptor_pb2.FileDescriptorSet:
     add(record, "k", f".net.{syntax}.Kind")
     add(record, "n", ".google.protobuf.Duration")
     add(record, "src", "bytes")
-    add(record, "dst", "string", proto3_optional=None if is_old else True, oneof_index=None if is_old else 1)
-    if not is_old:
+    add(record, "dst", "string", proto3_optional=True if is_new else None, oneof_index=1 if is_new else None)
+    if is_new:
         record.oneof_decl.add(name="_dst")
     add(record, "in", "Inner")
     add_map(record, "m", "string", "Item")
@@ -88,11 +92,25 @@ def describe(syntax: str) -> descriptor_pb2.FileDescriptorSet:
     for kind in SCALARS:
         add(record, f"one_{kind}", kind)
         add(record, f"all_{kind}", kind, "repeated")
+    if syntax == "edition":
+        _state_features(record)
     found = descriptor_pb2.FileDescriptorSet()
     for known in (timestamp_pb2, duration_pb2):
         known.DESCRIPTOR.CopyToProto(found.file.add())
     found.file.append(file)
     return found
+
+
+def _state_features(record: Any) -> None:
+    """State what fields of an edition are: without presence, not packed, and messages that are written as groups."""
+    of_record = {field.name: field.options.features for field in record.field}
+    of_record["a"].field_presence = of_record["one_int64"].field_presence = _Features.IMPLICIT
+    of_record["kinds"].repeated_field_encoding = of_record["all_sint32"].repeated_field_encoding = _Features.EXPANDED
+    of_record["in"].message_encoding = of_record["other"].message_encoding = _Features.DELIMITED
+    # Of a message, which all that stands in it has: its list of items is written as groups.
+    (inner,) = (each for each in record.nested_type if each.name == "Inner")
+    of_inner = {field.name: field.options.features for field in inner.field}
+    of_inner["list"].message_encoding = _Features.DELIMITED
 
 
 def make_class(described: descriptor_pb2.FileDescriptorSet) -> Any:
@@ -103,7 +121,7 @@ def make_class(described: descriptor_pb2.FileDescriptorSet) -> Any:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{described.file[-1].package}.Record"))
 
 
-SETS = {syntax: describe(syntax) for syntax in ("proto2", "proto3")}
+SETS = {syntax: describe(syntax) for syntax in ("proto2", "proto3", "edition")}
 CLASSES = {syntax: make_class(described) for syntax, described in SETS.items()}
 OF_SCALARS = tuple(f"{form}_{kind}{'[1]' if form == 'all' else ''}" for kind in SCALARS for form in ("one", "all"))
 NAMES = (
@@ -179,7 +197,7 @@ def fill(message: Any, values: dict[str, Any], maps: dict[str, dict[Any, Any]]) 
                     fill(getattr(message, name).add(), each, {})
             case list():
                 getattr(message, name).extend(value)
-            case 3 if field.enum_type is not None and message.DESCRIPTOR.full_name.startswith("net.proto2"):
+            case 3 if field.enum_type is not None and message.DESCRIPTOR.full_name.startswith(("net.proto2", "net.edition")):
                 pass
             case _:
                 setattr(message, name, value)
@@ -272,6 +290,14 @@ DEFINITION = StreamDefinition(
     (EventClause(FieldPath(("a",))),),
     RecordTime(FieldPath(("ts",))),
 )
+
+
+def test_an_edition_that_is_not_known_is_refused_by_its_name() -> None:
+    described = describe("edition")
+    described.file[-1].edition = descriptor_pb2.EDITION_99999_TEST_ONLY
+    text = "base64:" + b64encode(described.SerializeToString()).decode()
+    with pytest.raises(UnreadableStreamError, match=r"edition.proto is of the edition 99999 of Protobuf; proto2, proto3 and"):
+        decoder_of(replace(DEFINITION, format=RecordFormat("protobuf", descriptor=text, message="net.edition.Record")), [])
 
 
 def test_a_damaged_message_is_a_dead_letter_with_its_bytes() -> None:

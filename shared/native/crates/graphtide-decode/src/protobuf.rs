@@ -139,21 +139,29 @@ impl ProtobufRecords {
         }
         let [Step::Name(name), behind @ ..] = steps else { return self.record(place, bytes, whole, target) };
         let found = self.descriptor.fields(place).iter().find(|field| field.name == *name).cloned();
-        let Some(Field { kind: Kind::Message(inner), number, is_repeated, oneof, .. }) = found else { return Ok(()) };
+        let Some(Field { kind, number, is_repeated, oneof, .. }) = found else { return Ok(()) };
+        let (Kind::Message(inner) | Kind::Group(inner)) = kind else { return Ok(()) };
         let (wanted, behind) = match behind {
             [Step::Position(wanted), rest @ ..] => (Some(*wanted), rest),
             behind => (None, behind),
         };
         let (mut count, mut parts) = (0_u32, SmallVec::<[&[u8]; 2]>::new());
         while !bytes.is_empty() {
-            match field(&mut bytes)? {
-                (found, Wire::Bytes(inside)) if found == number && is_repeated => {
+            let (found, wire) = field(&mut bytes)?;
+            match (found, wire) {
+                (found, Wire::Bytes(inside) | Wire::Group(inside))
+                    if found == number && is_repeated && is_written_as(&kind, is_repeated, wire) =>
+                {
                     if wanted.is_none_or(|wanted| wanted == count) {
                         self.walk(inner, behind, (inside, whole), target, depth + 1)?;
                     }
                     count = count.saturating_add(1);
                 }
-                (found, Wire::Bytes(inside)) if found == number => parts.push(inside),
+                (found, Wire::Bytes(inside) | Wire::Group(inside))
+                    if found == number && is_written_as(&kind, is_repeated, wire) =>
+                {
+                    parts.push(inside);
+                }
                 (found, wire) if oneof.is_some() && self.is_of(place, found, oneof, wire) => parts.clear(),
                 _ => {}
             }

@@ -52,7 +52,7 @@ def _write_key(key: object) -> str:
 
 def _read_value(value: Any, field: Any) -> Any:
     match field.type:
-        case FieldDescriptor.TYPE_MESSAGE:
+        case FieldDescriptor.TYPE_MESSAGE | FieldDescriptor.TYPE_GROUP:
             return read_message(value)
         case FieldDescriptor.TYPE_BYTES:
             return value.hex()

@@ -44,8 +44,8 @@ pub(super) enum Kind {
     Map(Box<Kind>, Box<Kind>),
     Timestamp,
     Duration,
-    /// A group, which is not read.
-    Group,
+    /// A message that is written between two ends, as groups of proto2 are, and not behind its length.
+    Group(Place),
 }
 
 /// A field of a message.
@@ -81,7 +81,7 @@ impl Descriptor {
             format!("the descriptor has no message {message:?}; it has {}", known.join(", "))
         })?;
         if let Some(file) = set.unread {
-            return Err(format!("{file} is of an edition of Protobuf; proto2 and proto3 are read"));
+            return Err(format!("{file}; proto2, proto3 and the editions 2023 and 2024 are read"));
         }
         let messages = set.messages.iter().map(|each| each.fields.iter().map(|raw| made(raw, &set, &places)).collect());
         Ok(Self { messages: messages.collect::<Result<_, String>>()?, root })
@@ -96,7 +96,7 @@ impl Descriptor {
                     let field = self.fields(place).iter().find(|field| field.name == *name);
                     let field =
                         field.ok_or_else(|| format!("UNNEST has the field {name:?}, which its message does not have"))?;
-                    let Kind::Message(inner) = field.kind else {
+                    let (Kind::Message(inner) | Kind::Group(inner)) = field.kind else {
                         return Err(format!("UNNEST has the field {name:?}, which is no message"));
                     };
                     (place, is_list) = (inner, field.is_repeated);
@@ -119,7 +119,7 @@ impl Descriptor {
 struct Set {
     messages: Vec<RawMessage>,
     enums: HashMap<String, (Symbols, bool)>,
-    /// A file in a syntax that is not read.
+    /// A file in a syntax that is not read, and which that is.
     unread: Option<String>,
 }
 
@@ -139,15 +139,55 @@ struct RawField {
     type_name: String,
     oneof: Option<u32>,
     is_optional: bool,
-    is_proto3: bool,
+    features: Features,
+}
+
+/// What a file, a message or a field says of how it is written and read; what stands in it has the same, unless it says otherwise.
+#[derive(Clone, Copy, Default)]
+struct Features {
+    /// Whether a field that has the default of its type is not written.
+    is_implicit: bool,
+    /// Whether enums have no other numbers than theirs.
+    is_closed: bool,
+    /// Whether messages are written as groups.
+    is_delimited: bool,
+}
+
+impl Features {
+    const PROTO2: Self = Self { is_implicit: false, is_closed: true, is_delimited: false };
+    const PROTO3: Self = Self { is_implicit: true, is_closed: false, is_delimited: false };
+    const EDITIONS: Self = Self { is_implicit: false, is_closed: false, is_delimited: false };
+
+    /// With what options say, which have features in the field of this number.
+    fn with(self, options: &[u8], place: u32) -> Result<Self, Flaw> {
+        const PRESENCE: u32 = 1;
+        const ENUM_TYPE: u32 = 2;
+        const MESSAGE_ENCODING: u32 = 5;
+        let mut found = self;
+        each(options, |number, value| {
+            if number != place {
+                return Ok(());
+            }
+            each(bytes_of(value)?, |number, value| {
+                match (number, number_of(value)) {
+                    (PRESENCE, stated @ 1..=3) => found.is_implicit = stated == 2,
+                    (ENUM_TYPE, stated @ 1..=2) => found.is_closed = stated == 2,
+                    (MESSAGE_ENCODING, stated @ 1..=2) => found.is_delimited = stated == 2,
+                    _ => {}
+                }
+                Ok(())
+            })
+        })?;
+        Ok(found)
+    }
 }
 
 fn made(raw: &RawField, set: &Set, places: &HashMap<&str, Place>) -> Result<Field, String> {
     const REPEATED: u64 = 3;
     let kind = kind_of(raw, set, places, 0)?;
     let is_repeated = raw.label == REPEATED;
-    let is_message = matches!(kind, Kind::Message(_) | Kind::Timestamp | Kind::Duration | Kind::Group);
-    let has_presence = is_repeated || is_message || !raw.is_proto3 || raw.is_optional || raw.oneof.is_some();
+    let is_message = matches!(kind, Kind::Message(_) | Kind::Timestamp | Kind::Duration | Kind::Group(_));
+    let has_presence = is_repeated || is_message || !raw.features.is_implicit || raw.is_optional || raw.oneof.is_some();
     let name = raw.name.as_str().into();
     Ok(Field { number: raw.number, name, kind, is_repeated, has_presence, oneof: raw.oneof })
 }
@@ -164,11 +204,19 @@ fn kind_of(raw: &RawField, set: &Set, places: &HashMap<&str, Place>, depth: usiz
         7 => Kind::Fixed32,
         8 => Kind::Bool,
         9 => Kind::String,
-        10 => Kind::Group,
-        11 if raw.type_name == TIMESTAMP => Kind::Timestamp,
-        11 if raw.type_name == DURATION => Kind::Duration,
+        10 => Kind::Group(*places.get(&*raw.type_name).ok_or_else(missing)?),
         11 => {
-            let place = *places.get(&*raw.type_name).ok_or_else(missing)?;
+            let place = places.get(&*raw.type_name).copied();
+            // What a map has is always written behind its length, and so are its entries.
+            if raw.features.is_delimited && depth == 0 && place.is_none_or(|place| !set.messages[place].is_map) {
+                return Ok(Kind::Group(place.ok_or_else(missing)?));
+            }
+            match &*raw.type_name {
+                TIMESTAMP => return Ok(Kind::Timestamp),
+                DURATION => return Ok(Kind::Duration),
+                _ => {}
+            }
+            let place = place.ok_or_else(missing)?;
             let entry = &set.messages[place];
             let part = |number| entry.fields.iter().find(|field| field.number == number);
             match (entry.is_map, part(1), part(2)) {
@@ -224,42 +272,69 @@ fn parse_set(bytes: &[u8]) -> Result<Set, Flaw> {
 }
 
 fn parse_file(bytes: &[u8], set: &mut Set) -> Result<(), Flaw> {
+    const EDITIONS: std::ops::RangeInclusive<u64> = 1_000..=1_001;
     let (mut name, mut space, mut syntax) = (String::new(), String::new(), String::new());
+    let (mut options, mut edition): (&[u8], u64) = (&[], 0);
     each(bytes, |number, value| {
         match number {
             1 => name = text(value)?,
             2 => space = text(value)?,
+            8 => options = bytes_of(value)?,
             12 => syntax = text(value)?,
+            14 => edition = number_of(value),
             _ => {}
         }
         Ok(())
     })?;
-    let is_proto3 = syntax == "proto3";
-    if !matches!(&*syntax, "" | "proto2" | "proto3") {
-        set.unread = Some(name);
-    }
+    let features = match &*syntax {
+        "" | "proto2" => Features::PROTO2,
+        "proto3" => Features::PROTO3,
+        "editions" if EDITIONS.contains(&edition) => Features::EDITIONS.with(options, 50)?,
+        "editions" => {
+            set.unread = Some(format!("{name} is of the edition {edition} of Protobuf"));
+            Features::EDITIONS
+        }
+        other => {
+            set.unread = Some(format!("{name} has the syntax {other:?}"));
+            Features::EDITIONS
+        }
+    };
     let space = if space.is_empty() { String::new() } else { format!(".{space}") };
     each(bytes, |number, value| match number {
-        4 => parse_message(bytes_of(value)?, &space, is_proto3, set, 0),
-        5 => parse_enum(bytes_of(value)?, &space, is_proto3, set),
+        4 => parse_message(bytes_of(value)?, &space, features, set, 0),
+        5 => parse_enum(bytes_of(value)?, &space, features, set),
         _ => Ok(()),
     })
 }
 
-fn parse_message(bytes: &[u8], space: &str, is_proto3: bool, set: &mut Set, depth: usize) -> Result<(), Flaw> {
+/// The options of a part of a file, which it has in the field of this number.
+fn options_of(bytes: &[u8], place: u32) -> Result<&[u8], Flaw> {
+    let mut options: &[u8] = &[];
+    each(bytes, |number, value| {
+        if number == place {
+            options = bytes_of(value)?;
+        }
+        Ok(())
+    })?;
+    Ok(options)
+}
+
+fn parse_message(bytes: &[u8], space: &str, features: Features, set: &mut Set, depth: usize) -> Result<(), Flaw> {
     if depth > DEEPEST {
         return Err("its messages are nested too deep");
     }
+    let options = options_of(bytes, 7)?;
+    let features = features.with(options, 12)?;
     let mut message = RawMessage::default();
+    // Options say whether it is the entry of a map.
+    each(options, |number, value| {
+        message.is_map |= number == 7 && number_of(value) != 0;
+        Ok(())
+    })?;
     each(bytes, |number, value| {
         match number {
             1 => message.name = format!("{space}.{}", text(value)?),
-            2 => message.fields.push(parse_field(bytes_of(value)?, is_proto3)?),
-            // Its options say whether it is the entry of a map.
-            7 => each(bytes_of(value)?, |number, value| {
-                message.is_map |= number == 7 && number_of(value) != 0;
-                Ok(())
-            })?,
+            2 => message.fields.push(parse_field(bytes_of(value)?, features)?),
             _ => {}
         }
         Ok(())
@@ -267,14 +342,15 @@ fn parse_message(bytes: &[u8], space: &str, is_proto3: bool, set: &mut Set, dept
     let space = message.name.clone();
     set.messages.push(message);
     each(bytes, |number, value| match number {
-        3 => parse_message(bytes_of(value)?, &space, is_proto3, set, depth + 1),
-        4 => parse_enum(bytes_of(value)?, &space, is_proto3, set),
+        3 => parse_message(bytes_of(value)?, &space, features, set, depth + 1),
+        4 => parse_enum(bytes_of(value)?, &space, features, set),
         _ => Ok(()),
     })
 }
 
-fn parse_field(bytes: &[u8], is_proto3: bool) -> Result<RawField, Flaw> {
-    let mut made = RawField { is_proto3, ..RawField::default() };
+fn parse_field(bytes: &[u8], features: Features) -> Result<RawField, Flaw> {
+    let features = features.with(options_of(bytes, 8)?, 21)?;
+    let mut made = RawField { features, ..RawField::default() };
     each(bytes, |number, value| {
         match number {
             1 => made.name = text(value)?,
@@ -291,7 +367,8 @@ fn parse_field(bytes: &[u8], is_proto3: bool) -> Result<RawField, Flaw> {
     Ok(made)
 }
 
-fn parse_enum(bytes: &[u8], space: &str, is_proto3: bool, set: &mut Set) -> Result<(), Flaw> {
+fn parse_enum(bytes: &[u8], space: &str, features: Features, set: &mut Set) -> Result<(), Flaw> {
+    let features = features.with(options_of(bytes, 3)?, 7)?;
     let (mut name, mut symbols) = (String::new(), HashMap::new());
     each(bytes, |number, value| {
         match number {
@@ -313,6 +390,6 @@ fn parse_enum(bytes: &[u8], space: &str, is_proto3: bool, set: &mut Set) -> Resu
         }
         Ok(())
     })?;
-    set.enums.insert(name, (Arc::new(symbols), !is_proto3));
+    set.enums.insert(name, (Arc::new(symbols), features.is_closed));
     Ok(())
 }

@@ -115,7 +115,10 @@ impl Plans {
     }
 
     fn node(&mut self, descriptor: &Descriptor, kind: &Kind, tree: &PathTree, branch: usize) -> Node {
-        let plan = if let Kind::Message(place) = kind { Some(self.message(descriptor, *place, tree, branch)) } else { None };
+        let plan = match kind {
+            Kind::Message(place) | Kind::Group(place) => Some(self.message(descriptor, *place, tree, branch)),
+            _ => None,
+        };
         let slots: Box<[usize]> = if plan.is_some() { Box::default() } else { tree.at(branch).slots.clone().into() };
         if *kind == Kind::Timestamp {
             self.moments.extend_from_slice(&slots);

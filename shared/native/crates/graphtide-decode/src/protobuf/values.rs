@@ -66,7 +66,7 @@ impl<'r, 'b> Reading<'r, 'b> {
             Kind::Enum { symbols, .. } => {
                 symbols.get(&0).map_or(ValueRef::Int(0), |name| ValueRef::Text(self.arena.alloc_str(name)))
             }
-            Kind::Message(_) | Kind::Map(..) | Kind::Timestamp | Kind::Duration | Kind::Group => ValueRef::Null,
+            Kind::Message(_) | Kind::Group(_) | Kind::Map(..) | Kind::Timestamp | Kind::Duration => ValueRef::Null,
             _ => ValueRef::Int(0),
         }
     }
@@ -90,7 +90,7 @@ impl<'r, 'b> Reading<'r, 'b> {
 
     fn value(&mut self, kind: &Kind, node: &Node, wire: Wire<'b>, depth: usize) -> Result<(), Flaw> {
         match (node.plan, wire) {
-            (Some(plan), Wire::Bytes(bytes)) => self.message(plan, bytes, depth + 1),
+            (Some(plan), Wire::Bytes(bytes) | Wire::Group(bytes)) => self.message(plan, bytes, depth + 1),
             (Some(_), _) => Ok(()),
             (None, wire) => {
                 if let Some(value) = self.scalar(kind, wire)? {
@@ -262,8 +262,8 @@ pub(super) fn is_written_as(kind: &Kind, is_repeated: bool, wire: Wire<'_>) -> b
         Wire::Varint(_) => packed == Some(Packed::Varint),
         Wire::Fixed64(_) => packed == Some(Packed::Fixed64),
         Wire::Fixed32(_) => packed == Some(Packed::Fixed32),
-        Wire::Bytes(_) => (packed.is_none() || is_repeated) && *kind != Kind::Group,
-        Wire::Group => false,
+        Wire::Bytes(_) => (packed.is_none() || is_repeated) && !matches!(kind, Kind::Group(_)),
+        Wire::Group(_) => matches!(kind, Kind::Group(_)),
     }
 }
 

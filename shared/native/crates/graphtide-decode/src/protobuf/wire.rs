@@ -16,8 +16,8 @@ pub(super) enum Wire<'b> {
     Fixed64(u64),
     Bytes(&'b [u8]),
     Fixed32(u32),
-    /// A group, which no reader makes a value of.
-    Group,
+    /// What stands between the two ends of a group.
+    Group(&'b [u8]),
 }
 
 /// Takes bytes that their length stands before.
@@ -47,13 +47,17 @@ fn value<'b>(number: u32, kind: u8, bytes: &mut &'b [u8], depth: usize) -> Resul
         0 => varint(bytes).map(Wire::Varint),
         1 => fixed(bytes).map(|found| Wire::Fixed64(u64::from_le_bytes(found))),
         2 => prefixed(bytes).map(Wire::Bytes),
-        3 if depth < DEEPEST => loop {
-            match tag(bytes)? {
-                (closed, 4) if closed == number => return Ok(Wire::Group),
-                (_, 4) => return Err("a group ends that did not begin"),
-                (inner, kind) => drop(value(inner, kind, bytes, depth + 1)?),
+        3 if depth < DEEPEST => {
+            let begun = *bytes;
+            loop {
+                let length = begun.len() - bytes.len();
+                match tag(bytes)? {
+                    (closed, 4) if closed == number => return Ok(Wire::Group(&begun[..length])),
+                    (_, 4) => return Err("a group ends that did not begin"),
+                    (inner, kind) => drop(value(inner, kind, bytes, depth + 1)?),
+                }
             }
-        },
+        }
         3 => Err(DEEP),
         5 => fixed(bytes).map(|found| Wire::Fixed32(u32::from_le_bytes(found))),
         _ => Err("a field is written in a way that Protobuf does not have"),
