@@ -94,6 +94,11 @@ class Statement:
         return self._model.format is not None
 
     @property
+    def states_schema(self) -> bool:
+        """Whether it has the schema that messages of Avro are written by; else a registry keeps them."""
+        return self._model.format is not None and self._model.format.schema is not None
+
+    @property
     def quote(self) -> str:
         """The character around fields of CSV; empty for none."""
         stated = self._model.format

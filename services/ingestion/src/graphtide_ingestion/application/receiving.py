@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from graphtide_ingestion.application.streams import MadeStream
     from graphtide_ingestion.domain.body_reading import BodyReader, Passage
+    from graphtide_ingestion.domain.message_reading import MessageReader
     from graphtide_ingestion.domain.statement_reading import StatementReader
 
 SHOWN_ERRORS: Final = 10
@@ -46,6 +47,7 @@ class Sender:
         new: the stream, if it may be made for the body.
         is_of_events: whether the body has events, by its address.
         receipt: what it waits for the verdict of ordering by; None if it does not wait.
+        is_delimited: whether a body of Protobuf is messages with their lengths before them.
     """
 
     stream: StreamName
@@ -55,6 +57,7 @@ class Sender:
     new: NewStream | None = None
     is_of_events: bool = False
     receipt: str | None = None
+    is_delimited: bool = False
 
 
 @dataclass(slots=True)
@@ -86,7 +89,7 @@ class Reception:
     """
 
     sender: Sender
-    reader: BodyReader | StatementReader
+    reader: BodyReader | StatementReader | MessageReader
     topics: Topics
     clock: Clock
     rejected: int = 0

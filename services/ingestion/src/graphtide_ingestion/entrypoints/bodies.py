@@ -26,8 +26,18 @@ EVENTS: Final = "application/cloudevents-batch+json"
 WHOLE: Final = frozenset({JSON, EVENT, EVENTS})
 """Types of bodies that have to be there as a whole."""
 
-STATED: Final = frozenset({"text/plain", "text/xml", "application/xml"})
-"""Types that name no format of edges: bodies of them need a statement of the stream that states its FORMAT."""
+OF_MESSAGES: Final[dict[str, str]] = {
+    "application/avro": formats.AVRO.value,
+    "application/vnd.apache.avro": formats.AVRO.value,
+    "avro/binary": formats.AVRO.value,
+    "application/protobuf": formats.PROTOBUF.value,
+    "application/x-protobuf": formats.PROTOBUF.value,
+    "application/vnd.google.protobuf": formats.PROTOBUF.value,
+}
+"""Types of bodies that only a statement which states their format reads."""
+
+STATED: Final = frozenset({"text/plain", "text/xml", "application/xml", *OF_MESSAGES})
+"""Types that no stream is read in by itself: bodies of them need a statement of the stream that states its FORMAT."""
 
 LONGEST_PRODUCER: Final = LONGEST_NAME
 """Characters of a sender's name."""
@@ -42,6 +52,22 @@ def content_type(request: Request) -> str:
         ProblemError: edges cannot be written in this type, or the body is compressed.
     """
     return media_type(request, {*_by_format(), *STATED}, "edges")
+
+
+def is_delimited(request: Request) -> bool:
+    """Whether a body of Protobuf says that it is messages with their lengths before them: `encoding=delimited`."""
+    _, *stated = request.headers.get("content-type", "").lower().split(";")
+    return any(each.replace(" ", "").replace('"', "") == "encoding=delimited" for each in stated)
+
+
+def refuse_other_format(kind: str, stated: str) -> ProblemError | None:
+    """Return the problem of a body whose type names another format than the statement of its stream; None if it does not."""
+    named = OF_MESSAGES.get(kind)
+    if named in {None, stated}:
+        return None
+    taken = ", ".join(sorted(each for each, format in OF_MESSAGES.items() if format == stated)) or "text/plain"
+    detail = f"{kind!r} is {named}, and the statement of the stream reads {stated}: send {taken}"
+    return ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail, headers={"Accept": taken})
 
 
 def _by_format() -> frozenset[str]:

@@ -74,6 +74,16 @@ PROBLEMS: Final = describe(
 )
 
 
+_MESSAGE: Final = "\0\0\0\0\7\2a"
+"""What begins a message in Confluent's form: a zero, and the number of its schema."""
+
+_OF_MESSAGES: Final = {
+    formats.AVRO.value: "An object container file, or one message, that the statement reads.",
+    formats.PROTOBUF.value: "One message that the statement reads; with the parameter `encoding=delimited` several, "
+    "each with its length before it.",
+}
+"""Bodies of Avro and Protobuf, by format."""
+
 _EDGE: Final = {"ts": 1704067200000, "src": "10.0.0.7", "dst": "203.0.113.1", "label": "http", "bytes": 7120}
 _HEAD: Final = {"specversion": "1.0", "type": "edge", "source": "/probe/7", "id": "17"}
 
@@ -93,7 +103,11 @@ def stream_body(example: Callable[[HttpBody], str]) -> dict[str, Any]:
     }
     schema = {"type": "string", "description": "Records in the FORMAT that the statement of the stream states."}
     stated = {"schema": schema, "example": "10.0.0.7 GET /index.html 1704067200"}
-    return {**by_format, **dict.fromkeys(sorted(bodies.STATED), stated)}
+    of_messages = {
+        kind: {"schema": {"type": "string", "format": "binary", "description": _OF_MESSAGES[format]}, "example": _MESSAGE}
+        for kind, format in bodies.OF_MESSAGES.items()
+    }
+    return {**by_format, **dict.fromkeys(sorted(bodies.STATED), stated), **of_messages}
 
 
 EDGES: Final[dict[str, Any]] = {

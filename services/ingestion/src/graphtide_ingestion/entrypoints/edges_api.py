@@ -36,6 +36,7 @@ from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.application.stream_statements import LastStatements
 from graphtide_ingestion.application.streams import Streams
 from graphtide_ingestion.domain.body_reading import BodyReader
+from graphtide_ingestion.domain.message_reading import MESSAGES, MessageReader
 from graphtide_ingestion.domain.statement_reading import StatementReader
 from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_ingestion.entrypoints import bodies
@@ -87,8 +88,13 @@ def _states_format(statement: Statement | None) -> bool:
     return statement is not None and not statement.is_removed and statement.states_format
 
 
-def _by_statement(statement: Statement, format: StreamFormat) -> StatementReader:
+def _by_statement(statement: Statement, format: StreamFormat, sender: Sender) -> StatementReader | MessageReader:
+    name = statement.format_name(format)
+    if (problem := bodies.refuse_other_format(sender.content_type, name)) is not None:
+        raise problem
     try:
+        if name in MESSAGES:
+            return MessageReader(statement, is_delimited=sender.is_delimited)
         return StatementReader(statement, format)
     except UnreadableStreamError as error:
         raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", str(error)) from error
@@ -141,7 +147,8 @@ class EdgesApi:
         stream, new = await self._stream(name)
         try:
             with sending(self._topics.raw(stream), request) as traceparent:
-                sender = Sender(stream, kind, named, traceparent, new, is_of_events)
+                delimited = bodies.is_delimited(request)
+                sender = Sender(stream, kind, named, traceparent, new, is_of_events, is_delimited=delimited)
                 if key is None:
                     return await self._take(sender, request, mapping, wait)
                 caller = caller_of(request.scope)
@@ -212,7 +219,7 @@ class EdgesApi:
                 reader = BodyReader(format, types=types, least_batch=self._least_batch, statement=version)
                 reception = Reception(sender, reader, self._topics, self._clock)
             else:
-                reception = Reception(sender, _by_statement(statement, format), self._topics, self._clock)
+                reception = Reception(sender, _by_statement(statement, format, sender), self._topics, self._clock)
             messages = [*reception.push(body or letter.raw), *reception.finish()]
             await self._acknowledged([self._appender.append(messages)])
             return reception
@@ -338,7 +345,7 @@ class EdgesApi:
             if columns:
                 detail = "the stream has a statement, which says what its columns are: leave ?columns= out"
                 raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", detail)
-            return Reception(sender, _by_statement(statement, format), self._topics, self._clock)
+            return Reception(sender, _by_statement(statement, format, sender), self._topics, self._clock)
         types = await self._types(sender.stream)
         try:
             has_substitutes = sender.content_type == bodies.EVENTS

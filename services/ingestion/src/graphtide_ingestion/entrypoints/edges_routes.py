@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request, Response
 from graphtide_serving.access.callers import WRITE_EDGES
@@ -32,6 +32,14 @@ _ORDERED: Final[dict[int | str, dict[str, Any]]] = {
 """The answer to a sender who waited."""
 
 
+def _wait(wait: WaitQuery = None, wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS) -> Wait:
+    return Wait.of(wait, wait_seconds)
+
+
+WaitParameter = Annotated[Wait, Depends(_wait)]
+"""How long a sender waits for the ordering of its edges."""
+
+
 def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
     """Return the routes of edges and of dead letters that are sent again."""
     writes = [Depends(authorize(WRITE_EDGES))]
@@ -48,11 +56,10 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
     async def send_edges(
         stream: StreamPath,
         request: Request,
+        wait: WaitParameter,
         columns: ColumnsQuery = "",
-        wait: WaitQuery = None,
-        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
     ) -> Response:
-        return (await api.send(stream, columns, request, wait=Wait.of(wait, wait_seconds))).response()
+        return (await api.send(stream, columns, request, wait=wait)).response()
 
     @router.post(
         "/streams/{stream}/events",
@@ -65,12 +72,10 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
     async def send_events(
         stream: StreamPath,
         request: Request,
+        wait: WaitParameter,
         columns: ColumnsQuery = "",
-        wait: WaitQuery = None,
-        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
     ) -> Response:
-        given = Wait.of(wait, wait_seconds)
-        return (await api.send(stream, columns, request, wait=given, is_of_events=True)).response()
+        return (await api.send(stream, columns, request, wait=wait, is_of_events=True)).response()
 
     @router.post(
         "/dead-letters/{stream}:replay",
@@ -83,11 +88,10 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
     async def send_corrected_edges(
         stream: StreamPath,
         request: Request,
+        wait: WaitParameter,
         columns: ColumnsQuery = "",
-        wait: WaitQuery = None,
-        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
     ) -> Response:
-        return (await api.send(stream, columns, request, wait=Wait.of(wait, wait_seconds))).response()
+        return (await api.send(stream, columns, request, wait=wait)).response()
 
     @router.post(
         "/dead-letters/{stream}/{place}:replay",
@@ -101,9 +105,8 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         stream: StreamPath,
         place: PlacePath,
         request: Request,
-        wait: WaitQuery = None,
-        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
+        wait: WaitParameter,
     ) -> Response:
-        return (await api.replay(stream, place, request, Wait.of(wait, wait_seconds))).response()
+        return (await api.replay(stream, place, request, wait)).response()
 
     return router
