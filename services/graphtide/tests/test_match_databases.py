@@ -106,11 +106,27 @@ def test_names_that_differ_in_case_alone_are_columns_of_their_own(tmp_path: Path
     assert (row["vertices.a"], row["vertices.A_"]) == ("p", "q")
 
 
-def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "m.sqlite").write_text("mine")
+def test_a_file_that_is_there_is_overwritten_as_by_every_format(tmp_path: Path) -> None:
+    records = b'{"ts":1,"src":"p","dst":"q","label":"k","id":"i"}\n'
+    for name in ("m.sqlite", "m.jsonl", "m.csv", "m.parquet", "m.arrow"):
+        (tmp_path / name).write_text("mine")
+    (tmp_path / "m.sqlite-wal").write_text("of another database")
+    text = "PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 9"
+    for _ in range(2):
+        output, _ = match(tmp_path, text, records)
+        assert [row["match_id"] for row in read(output, "SELECT * FROM edges")] == [
+            row["match_id"] for row in read(output, "SELECT * FROM matches")
+        ]
+    (tmp_path / "s.jsonl").write_bytes(records)
+    for name in ("m.jsonl", "m.csv", "m.parquet", "m.arrow"):
+        assert run("match", tmp_path / "p.gtp", tmp_path / "s.jsonl", "--output", tmp_path / name).exit_code == 0
+        assert b"mine" not in (tmp_path / name).read_bytes()
+
+
+def test_a_database_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "p.gtp").write_text("PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 9")
     (tmp_path / "s.jsonl").write_text("")
-    for output, reason in (("m.sqlite", "exists already"), ("no/m.sqlite", "cannot be written")):
+    (tmp_path / "folder.sqlite").mkdir()
+    for output in ("no/m.sqlite", "folder.sqlite"):
         found = run("match", tmp_path / "p.gtp", tmp_path / "s.jsonl", "--output", tmp_path / output).exception
-        assert reason in str(found)
-    assert (tmp_path / "m.sqlite").read_text() == "mine"
+        assert "cannot be written" in str(found)

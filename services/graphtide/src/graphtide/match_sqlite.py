@@ -2,8 +2,8 @@
 
 Columns are those of `graphtide.matches`, but those of edges and events, and paths of graph queries, are rows of `edges`. Times
 are ticks of the stream, lists are JSON; what a pattern returns has the type of each value. A batch is one transaction. The
-database is new, and whole with indexes on match ids once it is closed. Names of columns that differ in the case of letters
-alone get underscores: SQLite has no case. Cost: an object a value, made a column at a time.
+database takes the place of an earlier one, and is whole with indexes on match ids once it is closed. Names of columns that
+differ in the case of letters alone get underscores: SQLite has no case. Cost: an object a value, made a column at a time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MatchDatabase:
     """A database of matches. A context manager: leaving its block writes the rest and closes."""
 
     def __init__(self, path: Path, patterns: Sequence[AnyPattern], unit: TimeUnit) -> None:
-        """Create the database.
+        """Create the database, in place of a file of its name.
 
         Args:
             path: of its file.
@@ -59,7 +59,7 @@ class MatchDatabase:
             unit: what times of the stream count.
 
         Raises:
-            FatalError: there is such a file, or it cannot be written.
+            FatalError: it cannot be written.
         """
         self._path = path
         self._rows = MatchRows(patterns, unit)
@@ -68,17 +68,15 @@ class MatchDatabase:
         schema = self._rows.schema(["text"] * len(self._rows.fields))
         self._fields = [f"fields.{name}" for name in self._rows.fields]
         self._columns = [name for name in schema.names if not name.startswith(_PARTS) and name != "path"]
-        if path.exists():
-            message = f"{path} cannot be written: the file exists already, and a database is made anew; give another name"
-            raise FatalError(message)
         try:
+            _remove(path)
             self._database = sqlite3.connect(path, isolation_level=None)
             names = _distinguish(self._columns)
             declared = [self._declare(name, schema.field(of)) for of, name in zip(self._columns, names, strict=True)]
             with self._database:
                 self._database.execute(f"CREATE TABLE matches (number INTEGER PRIMARY KEY, {', '.join(declared)})")
                 self._database.execute(_EDGES)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise self._unwritable(error) from error
 
     def _declare(self, name: str, field: pa.Field) -> str:
@@ -147,8 +145,9 @@ class MatchDatabase:
         finally:
             self._database.close()
 
-    def _unwritable(self, error: sqlite3.Error) -> FatalError:
-        return FatalError(f"{self._path} cannot be written: {error}")
+    def _unwritable(self, error: sqlite3.Error | OSError) -> FatalError:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        return FatalError(f"{self._path} cannot be written: {reason}")
 
     def __enter__(self) -> Self:
         """Return the database itself."""
@@ -157,6 +156,12 @@ class MatchDatabase:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         """Close."""
         self.close()
+
+
+def _remove(path: Path) -> None:
+    """Remove a file and what SQLite keeps beside it: as every output, a database takes the place of an earlier one."""
+    for beside in ("", "-journal", "-wal", "-shm"):
+        path.with_name(path.name + beside).unlink(missing_ok=True)
 
 
 def _edges(columns: dict[str, list[Any]], lists: set[str], numbers: Sequence[int]) -> Iterator[Iterable[tuple[object, ...]]]:
