@@ -52,7 +52,7 @@ def _described() -> descriptor_pb2.FileDescriptorSet:
     file = described.file.add(name="flow.proto", package="net", syntax="proto3")
     fields = file.message_type.add(name="Flow").field
     for number, (name, kind) in enumerate((("at", 3), ("from", 9), ("to", 9)), 1):
-        fields.add(name=name, number=number, type=kind, label=1)  # type: ignore[arg-type]  # types are numbers
+        fields.add(name=name, number=number, type=kind, label=1)
     return described
 
 
@@ -69,7 +69,7 @@ def proto(at: int, source: str, target: str) -> bytes:
     flow = message_factory.GetMessageClass(pool.FindMessageTypeByName("net.Flow"))(at=at)
     setattr(flow, "from", source)
     flow.to = target
-    return flow.SerializeToString()
+    return bytes(flow.SerializeToString())
 
 
 MESSAGES = [proto(number, f"a{number}", "b" if number % 3 else "") for number in range(20)]
@@ -83,7 +83,7 @@ def send(statement: str, *bodies: bytes, kind: str) -> tuple[list[Response], Seq
     stage = SequencingStage(log=MemoryLog(), most_records=20)
     stage.state(statement, 1)
     settings = Settings(prefix="test", streams=("flows",), roles=frozenset({"http"}), insecure=True, burst=10_000)
-    with TestClient(bootstrap(stage.log, settings).app) as client:  # type: ignore[arg-type]
+    with TestClient(bootstrap(stage.log, settings).app) as client:
         answers = [client.post(EDGES, content=body, headers={"content-type": kind}) for body in bodies]
     return answers, stage.fall_silent()
 

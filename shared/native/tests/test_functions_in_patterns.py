@@ -51,7 +51,9 @@ def edge(number: int, label: str, attributes: Mapping[str, Value], source: str =
     return Edge(EdgeId(f"e{number}"), EventTime(number), VertexId(source), VertexId(target), label, attributes=dict(attributes))
 
 
-def subgraph(predicate: p.Expression, morphism: Morphism = Morphism.ISOMORPHISM, **more: Returns) -> SubgraphPattern:
+def subgraph(
+    predicate: p.Expression, morphism: Morphism = Morphism.ISOMORPHISM, returns: Returns | None = None
+) -> SubgraphPattern:
     return SubgraphPattern(
         name=PatternName("p"),
         vertices=(QueryVertex("v"), QueryVertex("w")),
@@ -61,7 +63,7 @@ def subgraph(predicate: p.Expression, morphism: Morphism = Morphism.ISOMORPHISM,
         predicates=p.conjuncts(predicate),
         morphism=morphism,
         report=Report.MAXIMAL if morphism is Morphism.DUAL_SIMULATION else Report.ALL,
-        **more,
+        returns=returns,
     )
 
 

@@ -19,7 +19,7 @@ def refused(text: str) -> tuple[str, int | None, str | None]:
     with pytest.raises(InvalidPatternError) as raised:
         parse(text)
     error = raised.value
-    return error.reason, error.location and error.location.column, error.hint
+    return error.reason, None if error.location is None else error.location.column, error.hint
 
 
 def test_a_call_is_read_in_any_case_with_expressions_for_arguments() -> None:

@@ -39,13 +39,30 @@ _POSITION: Final = re.compile(r"\[(0|[1-9][0-9]{0,9})\]")
 
 
 @dataclass(frozen=True, slots=True)
+class ItemWhere:
+    """`[key = 'text']`: of a list, the first item that is an object whose field is the text."""
+
+    field: str
+    text: str
+
+
+PathStep = str | int | ItemWhere
+"""A name into an object; a position, from 0, or a condition into a list."""
+
+
+@dataclass(frozen=True, slots=True)
 class FieldPath:
-    """`a.b[0].c`: steps into a record, a name into an object and a position, from 0, into a list.
+    """`a.b[0].c`: steps into a record. `OUTER.a` begins at the object around it, which `UNNEST` took it from.
 
     A name is the whole name of a field, also where it has dots: one step never means two fields.
+
+    Attributes:
+        steps: into the record, or into the object around it.
+        outer: how many objects further out the path begins: 0 for the record itself.
     """
 
-    steps: tuple[str | int, ...]
+    steps: tuple[PathStep, ...]
+    outer: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what is not a path."""
@@ -59,14 +76,27 @@ class FieldPath:
             if isinstance(step, int) and not 0 <= step <= LARGEST_POSITION:
                 message = f"a position in a list is from 0 to {LARGEST_POSITION:,}"
                 raise InvalidPatternError(message)
-            if step == "":
+            if step == "" or (isinstance(step, ItemWhere) and not step.field):
                 message = "the name of a field is empty"
                 raise InvalidPatternError(message)
+        if not 0 <= self.outer <= MOST_STEPS:
+            message = f"a path begins at most {MOST_STEPS} objects further out"
+            raise InvalidPatternError(message)
 
     def __str__(self) -> str:
         """Return the name of the attribute that holds what is there, if a statement has no SET: names without backticks."""
         first, *others = self.steps
-        return f"{first}" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in others)
+        return "OUTER." * self.outer + f"{first}" + "".join(map(_show_step, others))
+
+
+def _show_step(step: PathStep) -> str:
+    match step:
+        case ItemWhere(field, text):
+            return f"[{field} = '{text}']"
+        case int():
+            return f"[{step}]"
+        case str():  # pragma: no branch - mypy knows that no case is left
+            return f".{step}"
 
 
 RecordExpression = Union[Literal, FieldPath, "Operator[RecordExpression, Value]"]

@@ -57,7 +57,7 @@ class RecordFormat:
         quote: the character around fields; empty for none.
         decimal: the sign before decimals, `.` or `,`; the other one groups digits.
         encoding: one of `ENCODINGS`.
-        unnest: where the records are: the items of the list there; lists on the way are unnested, too.
+        unnest: where the records are, by names and positions: the items of the list there; lists on the way are unnested, too.
         schema: the schema of messages of Avro, or the file that has it (`names_file`); None for the schema that a file of Avro
             has, and that a registry keeps for a message.
         descriptor: a descriptor set of Protobuf, `base64:…`, or the file that has it (`names_file`).
@@ -102,6 +102,9 @@ class RecordFormat:
                 message = f"{what} and DELIMITER are both {show(sign)}"
                 raise InvalidPatternError(message, hint="state the other: FORMAT csv (DELIMITER ';', DECIMAL ',')")
 
+
+NESTING_TEXT: Final = frozenset({"json", "jsonl"})
+"""Formats whose records are read with what is around them, and with conditions on the items of lists."""
 
 OPTIONS: Final = tuple(each for each in RecordFormat.__dataclass_fields__ if each != "name")
 """The options of all formats."""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
-from graphtide_core.record_expression import WITHOUT_QUOTATION, FieldPath, named_zones, reads_a_field
+from graphtide_core.record_expression import WITHOUT_QUOTATION, FieldPath, ItemWhere, field_paths, named_zones, reads_a_field
+from graphtide_core.record_format import NESTING_TEXT
 from graphtide_core.record_time import RecordTime
 from graphtide_core.stream_features import check_features
 from graphtide_core.suggestion import show
@@ -202,6 +203,7 @@ class StreamDefinition:
         self._check_ids()
         check_nulls(self.nulls)
         check_features(self.features, self._attributes(), self.unit)
+        self._check_paths()
         if self.lateness is not None:
             check_lateness(self.lateness, self.unit)
 
@@ -214,6 +216,20 @@ class StreamDefinition:
     def _attributes(self) -> Iterator[str]:
         for sets in (self.sets, *(each.sets for each in self.clauses)):
             yield from (each.name for each in sets)
+
+    def _check_paths(self) -> None:
+        paths = [path for each in self.expressions() for path in field_paths(each)]
+        outer = max((path.outer for path in paths), default=0)
+        stated = self.format
+        unnest = None if stated is None else stated.unnest
+        around = 0 if unnest is None else sum(isinstance(step, str) for step in unnest.steps)
+        if outer > around:
+            message = f"{'OUTER.' * outer}… reads {outer} objects around a record, and UNNEST goes through {around}"
+            raise InvalidPatternError(message, hint="OUTER is what UNNEST took a record from: FORMAT json UNNEST Records")
+        has_conditions = any(isinstance(step, ItemWhere) for path in paths for step in path.steps)
+        if (outer or has_conditions) and stated is not None and stated.name not in NESTING_TEXT:
+            message = f"OUTER and conditions in paths read JSON, not {stated.name}"
+            raise InvalidPatternError(message, hint="read fields by names and positions: a.b[0]")
 
     def _check_ids(self) -> None:
         lacking = self.id is None and any(each.id is None for each in self.clauses)

@@ -46,7 +46,7 @@ def columns_of(definition: StreamDefinition) -> list[str] | None:
 
 def fields_read(definition: StreamDefinition, attributes: Sequence[str], fields: Sequence[str]) -> list[str]:
     """Return those of a record's fields that a definition reads for these attributes, in their order."""
-    read = {str(path.steps[0]) for path in paths_of(definition)}
+    read = {str(path.steps[0]) for path in paths_of(definition) if not path.outer}
     if not definition.clauses:
         read |= {*_OWN_FIELDS}
     wanted = () if attributes_of(definition) is not None else attributes
@@ -63,7 +63,7 @@ def fields_needed(definition: StreamDefinition) -> dict[str, str]:
             parts |= {"a source": clause.source.value, "a target": clause.target.value}
         else:
             parts["a type"] = clause.type
-    return {part: str(value.steps[0]) for part, value in parts.items() if isinstance(value, FieldPath)}
+    return {part: str(value.steps[0]) for part, value in parts.items() if isinstance(value, FieldPath) and not value.outer}
 
 
 def explain_lacking(needed: Mapping[str, str], fields: Sequence[str]) -> str | None:

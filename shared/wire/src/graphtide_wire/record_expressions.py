@@ -11,7 +11,7 @@ import msgspec
 from graphtide_core import predicate
 from graphtide_core.operator_signs import OperatorSign, sign_of
 from graphtide_core.predicate import Arithmetic, Comparison, FunctionCall
-from graphtide_core.record_expression import FieldPath, check_levels
+from graphtide_core.record_expression import FieldPath, ItemWhere, check_levels
 from msgspec import Meta
 
 from graphtide_wire.json_form import Int64
@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from graphtide_core.record_expression import RecordExpression
 
 ConstantValue = bool | Int64 | float | str | None
-Step = str | Annotated[int, Meta(ge=0)]
+
+
+class ItemForm(msgspec.Struct, frozen=True):
+    """The first item of a list that is an object whose field is a text."""
+
+    field: str
+    text: str
+
+
+Step = str | Annotated[int, Meta(ge=0)] | ItemForm
 
 
 class ConstantForm(msgspec.Struct, frozen=True, tag_field="is", tag="constant"):
@@ -31,10 +40,11 @@ class ConstantForm(msgspec.Struct, frozen=True, tag_field="is", tag="constant"):
     value: ConstantValue
 
 
-class PathForm(msgspec.Struct, frozen=True, tag_field="is", tag="path"):
-    """Names of fields and positions in lists."""
+class PathForm(msgspec.Struct, frozen=True, tag_field="is", tag="path", omit_defaults=True):
+    """Names of fields, positions in lists and conditions on items; from the record, or so many objects further out."""
 
     steps: tuple[Step, ...]
+    outer: Annotated[int, Meta(ge=0)] = 0
 
 
 class CallForm(msgspec.Struct, frozen=True, tag_field="is", tag="call"):
@@ -85,8 +95,8 @@ def expression_form(expression: RecordExpression) -> ExpressionForm:
     match expression:
         case predicate.Literal(value):
             return ConstantForm(value)
-        case FieldPath(steps):
-            return PathForm(steps)
+        case FieldPath(steps, outer):
+            return PathForm(tuple(ItemForm(s.field, s.text) if isinstance(s, ItemWhere) else s for s in steps), outer)
         case FunctionCall(function, arguments):
             return CallForm(function, tuple(map(expression_form, arguments)))
         case predicate.In(operand, options):
@@ -113,8 +123,8 @@ def _read(form: ExpressionForm) -> RecordExpression:
     match form:
         case ConstantForm(value):
             return predicate.Literal(value)
-        case PathForm(steps):
-            return FieldPath(steps)
+        case PathForm(steps, outer):
+            return FieldPath(tuple(ItemWhere(s.field, s.text) if isinstance(s, ItemForm) else s for s in steps), outer)
         case CallForm(function, arguments):
             return FunctionCall(function, tuple(map(_read, arguments)))
         case AmongForm(operand, options):

@@ -143,6 +143,19 @@ impl JsonLinesDecoder {
         Self { statement: Some(Box::new(JsonStatement::new(statement))), ..self }
     }
 
+    /// Lets a statement read the records under a path, with what is around them: what is read as a whole is the outermost object
+    /// that it reads of.
+    #[must_use]
+    pub(crate) fn by_with_surroundings(self, statement: Statement, path: &[Step]) -> Self {
+        let statement = JsonStatement::new(statement);
+        let names = path.iter().enumerate().rev().filter(|(_, step)| matches!(step, Step::Name(_)));
+        let levels = statement.levels_around();
+        let outermost = names.map(|(place, _)| place).take(levels).last().unwrap_or(path.len());
+        let (outside, inside) = path.split_at(outermost);
+        let statement = if levels == 0 { statement } else { statement.in_documents(inside.into()) };
+        Self { statement: Some(Box::new(statement)), ..self }.at(outside.into())
+    }
+
     /// Lets a statement read the records under a path, in lines that are whole texts of JSON each.
     #[must_use]
     pub(crate) fn by_in_lines(self, statement: Statement, path: Box<[Step]>) -> Self {

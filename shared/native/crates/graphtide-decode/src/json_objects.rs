@@ -8,6 +8,8 @@
 //! Invariant: the pieces depend on the bytes alone, not on the blocks they came in. Memory: a record, or a key of up to
 //! [`LONGEST_KEY`]. Cost: each byte is looked at a constant number of times.
 
+use std::ops::Range;
+
 use memchr::memchr2;
 
 use crate::error::DecodeError;
@@ -45,6 +47,8 @@ struct Frame {
     keys: usize,
     /// How many elements began, where one of them is wanted.
     elements: u32,
+    /// Where it begins in the buffer; only of a text that is taken at once it stays so.
+    from: usize,
 }
 
 /// What is being passed byte by byte.
@@ -150,6 +154,22 @@ impl JsonObjects {
         found.map(|found| self.piece(&found))
     }
 
+    /// The same as the place of the record in a text that was taken at once, and its line.
+    pub(crate) fn next_place(&mut self, is_last: bool) -> Option<(u64, Range<usize>)> {
+        let found = self.look_on(is_last)?;
+        (!found.is_too_long).then_some((found.line, found.from..found.to))
+    }
+
+    /// The text that was taken at once.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Where objects begin that are around the record found last, the innermost first; see [`next_place`](Self::next_place).
+    pub(crate) fn around(&self) -> impl Iterator<Item = usize> {
+        self.frames.iter().rev().filter(|frame| !frame.is_list).map(|frame| frame.from)
+    }
+
     /// What is wrong with the text behind the records so far.
     pub(crate) fn broken(&self) -> Option<&DecodeError> {
         self.broken.as_ref()
@@ -251,7 +271,7 @@ impl JsonObjects {
                 self.line
             )));
         }
-        self.frames.push(Frame { is_list, keys, elements: 0 });
+        self.frames.push(Frame { is_list, keys, elements: 0, from: self.start });
         self.place = if is_list { Place::Values } else { Place::Keys };
         self.start += 1;
         Ok(())
@@ -388,6 +408,12 @@ impl Scan {
         }
         (is_last && self.is_word).then_some(self.offset)
     }
+}
+
+/// The value that begins a text; the whole text if it does not end.
+pub(crate) fn first_value(text: &[u8]) -> &[u8] {
+    let end = Scan::default().end(text, true);
+    &text[..end.unwrap_or(text.len())]
 }
 
 fn wrong(reason: String) -> DecodeError {

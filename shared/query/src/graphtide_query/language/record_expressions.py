@@ -49,9 +49,9 @@ def _bind(expression: RecordNode) -> RecordExpression:
     match expression:
         case ast.Constant():
             return predicate.Literal(bind_constant(expression))
-        case stream_ast.FieldNode(steps, location):
+        case stream_ast.FieldNode(steps, location, outer):
             with place_errors(location):
-                return FieldPath(steps)
+                return FieldPath(steps, outer)
         case ast.Call(function, arguments):
             return bind_call(function, tuple(map(_bind, arguments)))
         case ast.Parenthesized(operand):

@@ -12,14 +12,16 @@ from graphtide_query.language import ast
 if TYPE_CHECKING:
     from graphtide_core.errors import Location
     from graphtide_core.predicate import Operator
+    from graphtide_core.record_expression import PathStep
 
 
 @dataclass(frozen=True, slots=True)
 class FieldNode:
-    """`a.b[0]`."""
+    """`a.b[0]`, or `OUTER.a.b[0]`."""
 
-    steps: tuple[str | int, ...]
+    steps: tuple[PathStep, ...]
     location: Location
+    outer: int = 0
 
 
 RecordNode = Union[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.record_expression import ItemWhere
 from graphtide_core.stream_definition import StreamDefinition
 from lark import Token, Transformer, v_args
 
@@ -16,6 +17,7 @@ from graphtide_query.views import refuse_view_cycles
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.record_expression import PathStep
 
     from graphtide_query.language.stream_ast import RecordNode
 
@@ -183,6 +185,15 @@ class StreamRules(Transformer[Token, object]):
     # ---- expressions over a record
 
     def field_path(self, *tokens: Token) -> stream_ast.FieldNode:
-        """`a.b[0]`."""
-        steps = tuple(read_integer(each, locate(each)) if each.type == "INTEGER" else name_of(each).text for each in tokens)
-        return stream_ast.FieldNode(steps, span(locate(tokens[0]), locate(tokens[-1])))
+        """`OUTER.a.b[0].c[key = 'x']`."""
+        outer = sum(each.type == "OUTER" for each in tokens)
+        steps: list[PathStep] = []
+        for each in tokens[outer:]:
+            match each.type:
+                case "INTEGER":
+                    steps.append(read_integer(each, locate(each)))
+                case "STRING":
+                    steps.append(ItemWhere(str(steps.pop()), read_string(each, locate(each))))
+                case "NAME":
+                    steps.append(name_of(each).text)
+        return stream_ast.FieldNode(tuple(steps), span(locate(tokens[0]), locate(tokens[-1])), outer)

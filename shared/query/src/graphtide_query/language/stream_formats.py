@@ -82,7 +82,10 @@ def _bind_value(option: str, node: stream_ast.OptionNode) -> _Option:
     match node.value:
         case ast.Constant(str() as text) if option not in {"unnest", "columns", "header"}:
             return text.lower() if option in _TAKES_QUOTED_WORDS else text
-        case stream_ast.FieldNode(steps, location) if option == "unnest":
+        case stream_ast.FieldNode(steps, location, outer) if option == "unnest":
+            if outer or not all(isinstance(step, str | int) for step in steps):
+                message = "UNNEST goes by names and positions alone"
+                raise InvalidPatternError(message, location, hint="write WHERE for records that are not of the stream")
             with place_errors(location):
                 return FieldPath(steps)
         case stream_ast.FieldNode((str() as word,)) if word.lower() in _WORDS.get(option, {}):

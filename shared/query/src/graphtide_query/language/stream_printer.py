@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import Literal, map_operands
-from graphtide_core.record_expression import FieldPath
+from graphtide_core.record_expression import FieldPath, ItemWhere
 from graphtide_core.record_format import WHITESPACE
 from graphtide_core.stream_definition import EdgeClause
 from graphtide_core.time import TimeUnit
@@ -21,7 +21,7 @@ from graphtide_query.language.spelling import write_constant, write_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from graphtide_core.record_expression import RecordExpression
+    from graphtide_core.record_expression import PathStep, RecordExpression
     from graphtide_core.record_format import RecordFormat
     from graphtide_core.record_time import RecordTime
     from graphtide_core.stream_definition import EventClause, LabelledEnd, SetAttribute, StreamDefinition
@@ -178,5 +178,18 @@ def _spell_leaves(expression: RecordExpression) -> SpelledExpression:
 def _write_path(path: FieldPath) -> str:
     """Spell a path, with names in backticks where they need them."""
     first, *others = path.steps
-    steps = (f"[{step}]" if isinstance(step, int) else f".{write_name(step)}" for step in others)
-    return write_name(str(first)) + "".join(steps)
+    spelled = write_name(str(first))
+    if spelled.upper() == "OUTER" and others:
+        # A dot may follow it.
+        spelled = f"`{spelled}`"
+    return "OUTER." * path.outer + spelled + "".join(map(_write_step, others))
+
+
+def _write_step(step: PathStep) -> str:
+    match step:
+        case ItemWhere(field, text):
+            return f"[{write_name(field)} = {write_constant(text)}]"
+        case int():
+            return f"[{step}]"
+        case str():  # pragma: no branch - mypy knows that no case is left
+            return f".{write_name(step)}"

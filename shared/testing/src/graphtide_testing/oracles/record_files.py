@@ -12,7 +12,7 @@ from graphtide_core.record_format import WHITESPACE, RecordFormat
 
 from graphtide_testing.oracles.exact_ends import end_exactly
 from graphtide_testing.oracles.record_decoding import decode_field, decode_json
-from graphtide_testing.oracles.stream_records import unnest
+from graphtide_testing.oracles.stream_records import unnest_surrounded
 from graphtide_testing.oracles.syslog import read_syslog
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def read_records(definition: StreamDefinition, data: bytes) -> list[object]:
     text = data.decode(stated.encoding or "utf-8")
     match stated.name:
         case "jsonl" | "json":
-            return [record for document in read_documents(definition, data) for record in unnest(document, stated.unnest)]
+            documents = read_documents(definition, data)
+            return [record for document in documents for record in unnest_surrounded(document, stated.unnest)]
         case "zeek":
             return _read_zeek(text, definition.nulls)
         case "csv":

@@ -24,8 +24,9 @@ statement leaves open is decided here.
   read them.
 * Without EDGE and EVENT a record has fields of its own, as streams without a statement: it is an event if it has a `type` and
   none of `src`, `dst` and `label`; `op` says what it does, unless DELETE WHERE or UPDATE WHERE does.
-* UNNEST takes the items of the list at its path, and of all lists on the way and of lists in lists; what is around an item
-  cannot be read. `null` is no record under a path.
+* UNNEST takes the items of the list at its path, and of all lists on the way and of lists in lists. `null` is no record under a
+  path. `OUTER` is the object that the last name of the path was read from, `OUTER.OUTER` that of the name before.
+* A condition in a path takes the first item that is an object whose field is the text; a text that `NULL` lists is none.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.event import Event
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.predicate import Literal, map_operands
-from graphtide_core.record_expression import FieldPath, paths_named
+from graphtide_core.record_expression import FieldPath, ItemWhere, paths_named
 from graphtide_core.stream_definition import (
     DEFAULT_LABEL,
     RESERVED_FOR_EDGES,
@@ -107,15 +108,32 @@ class _RefusedError(Exception):
     """The record is a dead letter; the message is the reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class Surrounded:
+    """A record that was unnested, and the objects around it, the innermost first."""
+
+    record: object
+    around: tuple[dict[str, object], ...] = ()
+
+
 def unnest(document: object, path: FieldPath | None) -> list[object]:
     """Return the records of a document: the items of a list, or of the lists at a path and on the way; else itself."""
-    found = [document]
+    return [each.record for each in unnest_surrounded(document, path)]
+
+
+def unnest_surrounded(document: object, path: FieldPath | None) -> list[Surrounded]:
+    """Return the records of a document as `unnest` does, with what is around them."""
+    found = [Surrounded(document)]
     for step in () if path is None else path.steps:
         if isinstance(step, int):
-            found = [each[step] for each in found if isinstance(each, list) and step < len(each)]
+            lists = ((each.record, each.around) for each in found)
+            found = [Surrounded(each[step], around) for each, around in lists if isinstance(each, list) and step < len(each)]
         else:
-            found = [each[step] for each in _items(found) if isinstance(each, dict) and step in each]
-    return [each for each in _items(found) if each is not None or path is None]
+            objects = ((each.record, each.around) for each in _items(found))
+            found = [
+                Surrounded(each[step], (each, *around)) for each, around in objects if isinstance(each, dict) and step in each
+            ]
+    return [each for each in _items(found) if each.record is not None or path is None]
 
 
 def read_stream(definition: StreamDefinition, records: Iterable[object]) -> list[Outcome]:
@@ -141,21 +159,32 @@ def evaluate_record(expression: RecordExpression, record: object, unit: TimeUnit
     return evaluate(fill(expression), refuse, None, unit)  # type: ignore[arg-type]  # nothing but constants is left
 
 
-def _items(values: Iterable[object]) -> Iterator[object]:
+def _items(values: Iterable[Surrounded]) -> Iterator[Surrounded]:
     for value in values:
-        if isinstance(value, list):
-            yield from _items(value)
+        if isinstance(value.record, list):
+            yield from _items(Surrounded(each, value.around) for each in value.record)
         else:
             yield value
 
 
 def _read(record: object, path: FieldPath) -> Value:
+    if isinstance(record, Surrounded):
+        whole = (record.record, *record.around)
+        record = whole[path.outer] if path.outer < len(whole) else None
+    elif path.outer:
+        record = None
     for step in path.steps:
         if isinstance(step, int):
             record = record[step] if isinstance(record, list) and step < len(record) else None
+        elif isinstance(step, ItemWhere):
+            record = _first_item(record, step) if isinstance(record, list) else None
         else:
             record = record.get(step) if isinstance(record, dict) else None
     return record if isinstance(record, bool | int | float | str) else None
+
+
+def _first_item(items: list[object], step: ItemWhere) -> object:
+    return next((each for each in items if isinstance(each, dict) and each.get(step.field) == step.text), None)
 
 
 def _drop_nulls(value: object, nulls: tuple[str, ...]) -> object:
@@ -171,10 +200,11 @@ def _drop_nulls(value: object, nulls: tuple[str, ...]) -> object:
 
 
 def _read_record(definition: StreamDefinition, decoded: object, ordinal: int) -> Outcome:
-    if not isinstance(decoded, dict):
+    whole = decoded if isinstance(decoded, Surrounded) else Surrounded(decoded)
+    if not isinstance(whole.record, dict):
         return RefusedRecord("not an object with fields")
-    record = _drop_nulls(decoded, definition.nulls)
-    assert isinstance(record, dict)
+    own, *around = (_drop_nulls(each, definition.nulls) for each in (whole.record, *whole.around))
+    record = Surrounded(own, tuple(around))  # type: ignore[arg-type]  # objects stay objects
     reading = _Reading(definition, record, ordinal)
     if definition.where is not None and not reading.holds(definition.where):
         return FilteredRecord()
@@ -190,7 +220,7 @@ class _Reading:
     """One record, and the definition that reads it."""
 
     definition: StreamDefinition
-    record: dict[str, object]
+    record: Surrounded
     ordinal: int
 
     def holds(self, condition: RecordExpression | None) -> bool:
@@ -291,7 +321,7 @@ class _Reading:
         reserved = RESERVED_FOR_EDGES if isinstance(clause, EdgeClause) else RESERVED_FOR_EVENTS
         sets = (*self.definition.sets, *clause.sets)
         if not sets:
-            return {name: value for name, value in _all_fields(self.record).items() if name not in reserved}
+            return {name: value for name, value in _all_fields(self.record.record).items() if name not in reserved}
         stated = {each.name: self.value(each.value) for each in sets}
         return {name: value for name, value in stated.items() if value is not None}
 

@@ -102,6 +102,7 @@ impl Descriptor {
                     (place, is_list) = (inner, field.is_repeated);
                 }
                 Step::Position(_) if is_list => is_list = false,
+                Step::Item(..) | Step::Outer => return Err("UNNEST goes by names and positions alone".to_owned()),
                 Step::Position(place) => return Err(format!("UNNEST has the position {place} of what is not repeated")),
             }
         }

@@ -5,8 +5,9 @@
 //! words where texts are long; a key is mostly the one that followed last time.
 
 use bumpalo::Bump;
-use graphtide_graph::value::ValueRef;
+use graphtide_graph::value::{OwnedValue, ValueRef};
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
+use smallvec::{SmallVec, smallvec};
 
 use super::json_scan::{Rest, are_escapes};
 use super::nulls::Nulls;
@@ -14,9 +15,8 @@ use super::paths::{Path, Role, Step};
 use super::reading::Statement;
 use crate::columns::ColumnNames;
 use crate::error::{Refused, RowError};
-use crate::json_objects::JsonObjects;
+use crate::json_objects::{JsonObjects, first_value};
 use crate::json_record::{Keys, refuse_json};
-use crate::splitter::Piece;
 use crate::writer::{Target, Writer};
 
 /// Places of a tree's fields are looked up by the key that came next the last time.
@@ -35,17 +35,38 @@ pub(crate) struct JsonStatement {
     reader: PathReader,
     /// Finds the records in what is taken, where that is not one record.
     documents: Option<Box<JsonObjects>>,
+    /// What is read of the objects around a record, the innermost first.
+    around: Vec<Around>,
+}
+
+/// What is read of an object around records: once, and then given to each of them.
+#[derive(Clone, Debug)]
+struct Around {
+    reader: PathReader,
+    slots: Vec<usize>,
+    /// Where the object begins whose values are known.
+    from: Option<usize>,
+    /// None if it cannot be read.
+    values: Option<Vec<OwnedValue>>,
 }
 
 impl JsonStatement {
     pub(crate) fn new(statement: Statement) -> Self {
-        let reader = PathReader::new(statement.paths.all());
-        Self { statement, reader, documents: None }
+        let paths = statement.paths.all();
+        let reader = PathReader::new(&of_level(paths, 0));
+        let deepest = paths.iter().map(level).max().unwrap_or(0);
+        let around = (1..=deepest).map(|level| Around::new(&of_level(paths, level))).collect();
+        Self { statement, reader, documents: None, around }
     }
 
     /// The same for texts with records under a path.
     pub(crate) fn in_documents(self, path: Box<[Step]>) -> Self {
         Self { documents: Some(Box::new(JsonObjects::new(path))), ..self }
+    }
+
+    /// How many objects around a record are read.
+    pub(crate) fn levels_around(&self) -> usize {
+        self.around.len()
     }
 
     /// Writes or rejects the record that a text is, or those in it; what breaks off behind them is a bad record.
@@ -69,34 +90,82 @@ impl JsonStatement {
     ) {
         documents.restart(line);
         documents.feed(bytes);
-        while let Some(piece) = documents.next() {
-            self.take_piece(&piece, writer, target);
+        self.around.iter_mut().for_each(|around| around.from = None);
+        // A text within the bound has no record past it.
+        for is_last in [false, true] {
+            while let Some((line, place)) = documents.next_place(is_last) {
+                self.read_around(documents);
+                self.write(writer, target, line, &documents.text()[place]);
+            }
         }
-        if let Some(piece) = documents.finish() {
-            self.take_piece(&piece, writer, target);
-        }
+        _ = documents.finish();
         if let Some(error) = documents.broken() {
             writer.reject(target, line, &RowError::Json { reason: error.to_string() }, bytes);
         }
     }
 
-    fn take_piece(&mut self, piece: &Piece<'_>, writer: &mut Writer, target: &mut Target<'_>) {
-        // A line within the bound has no record past it.
-        if let Piece::Record { line, bytes, .. } = *piece {
-            self.write(writer, target, line, bytes);
+    /// Reads of the objects around a record what was not read of them for the record before.
+    fn read_around(&mut self, documents: &JsonObjects) {
+        let mut places = documents.around();
+        for around in &mut self.around {
+            let place = places.next();
+            if around.from != place || place.is_none() {
+                around.from = place;
+                let object = place.map(|place| first_value(&documents.text()[place..]));
+                around.read(object, &self.statement.nulls);
+            }
         }
     }
 
     /// Writes what an object gives, or rejects it.
     #[inline]
     fn write(&mut self, writer: &mut Writer, target: &mut Target<'_>, line: u64, bytes: &[u8]) {
-        let Self { statement, reader, .. } = self;
-        let result =
-            statement.write((writer, target), (line, bytes), |slots, arena, nulls| reader.read(bytes, slots, arena, nulls));
+        let Self { statement, reader, around, .. } = self;
+        let around = &*around;
+        let result = statement.write((writer, target), (line, bytes), |slots, arena, nulls| {
+            around.iter().try_for_each(|around| around.give(slots))?;
+            reader.read(bytes, slots, arena, nulls)
+        });
         if let Err(error) = result {
             writer.reject(target, line, &error, bytes);
         }
     }
+}
+
+impl Around {
+    fn new(paths: &[(usize, &[Step], Role)]) -> Self {
+        let slots = paths.iter().map(|(slot, ..)| *slot).collect();
+        // Among its own values, they have places of their own.
+        let own: Vec<_> = paths.iter().enumerate().map(|(place, (_, steps, role))| (place, *steps, *role)).collect();
+        Self { reader: PathReader::new(&own), slots, from: None, values: None }
+    }
+
+    /// Reads an object; where there is none, all is missing.
+    fn read(&mut self, object: Option<&[u8]>, nulls: &Nulls) {
+        let (arena, mut values) = (Bump::new(), vec![ValueRef::Null; self.slots.len()]);
+        let read = object.map_or(Ok(()), |object| self.reader.read(object, &mut values, &arena, nulls));
+        self.values = read.is_ok().then(|| values.into_iter().map(OwnedValue::new).collect());
+    }
+
+    /// Gives the values of its object to the slots of a record.
+    fn give<'a>(&'a self, slots: &mut [ValueRef<'a>]) -> Result<(), Refused> {
+        let values = self.values.as_ref().ok_or(RowError::Around)?;
+        for (slot, value) in self.slots.iter().zip(values) {
+            slots[*slot] = value.get();
+        }
+        Ok(())
+    }
+}
+
+/// How many objects further out a path begins.
+fn level(path: &Path) -> usize {
+    path.steps.iter().take_while(|step| **step == Step::Outer).count()
+}
+
+/// The paths that begin so far out, each with its slot, and its steps from there.
+fn of_level(paths: &[Path], wanted: usize) -> Vec<(usize, &[Step], Role)> {
+    let numbered = paths.iter().enumerate().filter(|(_, path)| level(path) == wanted);
+    numbered.map(|(slot, path)| (slot, &path.steps[wanted..], path.role)).collect()
 }
 
 /// What stands at the end of steps that some path has.
@@ -106,6 +175,8 @@ struct Node {
     fields: Vec<Field>,
     /// Of a list, its items: the position, ascending, and the node.
     items: Vec<(u32, usize)>,
+    /// Of a list, its items by a field that is a text: the name, the text and the node.
+    picks: Vec<(Box<str>, Box<str>, usize)>,
     /// Where the value goes.
     slots: Vec<(usize, Role)>,
     /// By the field that came last, from 1, the field that came next the last time; at first, 0, the first of all.
@@ -129,12 +200,12 @@ pub(crate) struct PathReader {
 }
 
 impl PathReader {
-    /// Makes a reader of these paths; the place of each is its slot.
-    pub(crate) fn new(paths: &[Path]) -> Self {
+    /// Makes a reader of these paths, each with its slot.
+    fn new(paths: &[(usize, &[Step], Role)]) -> Self {
         let mut made = Self { nodes: vec![Node::default()], records: 0 };
-        for (slot, path) in paths.iter().enumerate() {
-            let node = path.steps.iter().fold(0, |node, step| made.child(node, step));
-            made.nodes[node].slots.push((slot, path.role));
+        for (slot, steps, role) in paths {
+            let node = steps.iter().fold(0, |node, step| made.child(node, step));
+            made.nodes[node].slots.push((*slot, *role));
         }
         for node in &mut made.nodes {
             node.items.sort_unstable();
@@ -147,6 +218,11 @@ impl PathReader {
         let known = match step {
             Step::Name(name) => self.nodes[node].fields.iter().find(|field| field.name == *name).map(|field| field.node),
             Step::Position(place) => self.nodes[node].items.iter().find(|item| item.0 == *place).map(|item| item.1),
+            Step::Item(field, text) => {
+                let is_same = |pick: &&(Box<str>, Box<str>, usize)| (&pick.0, &pick.1) == (field, text);
+                self.nodes[node].picks.iter().find(is_same).map(|pick| pick.2)
+            }
+            Step::Outer => None,
         };
         known.unwrap_or_else(|| {
             let child = self.nodes.len();
@@ -158,6 +234,8 @@ impl PathReader {
                     self.nodes[node].fields.push(Field { name: name.clone(), closed, node: child });
                 }
                 Step::Position(place) => self.nodes[node].items.push((*place, child)),
+                Step::Item(field, text) => self.nodes[node].picks.push((field.clone(), text.clone(), child)),
+                Step::Outer => {}
             }
             child
         })
@@ -256,7 +334,9 @@ impl<'t> Reading<'_, 't> {
             }
             b'{' if self.reader.nodes[node].fields.is_empty() => self.rest.skip_rest(b'{')?,
             b'{' => self.object(node)?,
-            b'[' if self.reader.nodes[node].items.is_empty() => self.rest.skip_rest(b'[')?,
+            b'[' if self.reader.nodes[node].items.is_empty() && self.reader.nodes[node].picks.is_empty() => {
+                self.rest.skip_rest(b'[')?;
+            }
             b'[' => self.list(node)?,
             b't' => {
                 self.rest.word("rue")?;
@@ -281,7 +361,11 @@ impl<'t> Reading<'_, 't> {
             return Some(());
         }
         let (mut position, mut item) = (0_u32, 0);
+        let mut found: SmallVec<[bool; 8]> = smallvec![false; self.reader.nodes[node].picks.len()];
         loop {
+            if !found.is_empty() {
+                self.pick(node, &mut found)?;
+            }
             match self.reader.nodes[node].items.get(item) {
                 Some(&(wanted, child)) if wanted == position => {
                     item += 1;
@@ -296,6 +380,22 @@ impl<'t> Reading<'_, 't> {
                 _ => return None,
             }
         }
+    }
+
+    /// Reads the item that comes next for each condition that it is the first to meet, and stays before it.
+    fn pick(&mut self, node: usize, found: &mut [bool]) -> Option<()> {
+        let begun = self.rest.place();
+        for (number, is_found) in found.iter_mut().enumerate() {
+            let (field, text, child) = &self.reader.nodes[node].picks[number];
+            let child = *child;
+            if !*is_found && !self.nulls.is_some_and(|nulls| nulls.contain(text)) && self.rest.has(field, text)? {
+                *is_found = true;
+                self.rest.go_to(begun);
+                self.field(child)?;
+            }
+            self.rest.go_to(begun);
+        }
+        Some(())
     }
 
     #[inline]
@@ -321,11 +421,12 @@ impl<'t> Reading<'_, 't> {
     /// Makes all missing that an earlier value of a key gave.
     #[cold]
     fn forget(&mut self, node: usize) {
-        let Node { fields, items, slots, .. } = &self.reader.nodes[node];
+        let Node { fields, items, picks, slots, .. } = &self.reader.nodes[node];
         for (slot, _) in slots {
             self.slots[*slot] = ValueRef::Null;
         }
-        let children: Vec<usize> = fields.iter().map(|field| field.node).chain(items.iter().map(|item| item.1)).collect();
+        let of_lists = items.iter().map(|item| item.1).chain(picks.iter().map(|pick| pick.2));
+        let children: Vec<usize> = fields.iter().map(|field| field.node).chain(of_lists).collect();
         for child in children {
             self.forget(child);
         }
@@ -440,7 +541,7 @@ mod tests {
             (state % below as u64) as usize
         };
         let paths = paths();
-        let mut reader = PathReader::new(paths.all());
+        let mut reader = PathReader::new(&of_level(paths.all(), 0));
         let nulls = Nulls::new([].iter());
         let (mut read, mut refused) = (0, 0);
         for round in 0..60_000 {
@@ -478,7 +579,7 @@ mod tests {
         let wide = format!("{{{}\"a\":7}}", "\"k\":{},".repeat(1 << 20));
         let unfinished = format!("{{\"x\":{}", "{\"x\":[".repeat(depth));
         let paths = paths();
-        let mut reader = PathReader::new(paths.all());
+        let mut reader = PathReader::new(&of_level(paths.all(), 0));
         for (text, is_read) in [(&deep, true), (&wide, true), (&unfinished, false)] {
             let arena = Bump::new();
             let mut slots = vec![ValueRef::Null; PATHS.len()];

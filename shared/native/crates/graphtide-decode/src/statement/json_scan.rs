@@ -42,6 +42,53 @@ impl<'t> Rest<'t> {
         (self.next()? == wanted).then_some(())
     }
 
+    /// How far it was read.
+    pub(super) fn place(&self) -> usize {
+        self.place
+    }
+
+    /// Goes back to where it was read to.
+    pub(super) fn go_to(&mut self, place: usize) {
+        self.place = place;
+    }
+
+    /// Whether the value that comes next is an object whose field, as it comes last, is this text. Passes it, or a part.
+    pub(super) fn has(&mut self, field: &str, text: &str) -> Option<bool> {
+        if self.next()? != b'{' {
+            return Some(false);
+        }
+        let (mut has, mut next) = (false, self.next()?);
+        while next != b'}' {
+            if next != b'"' {
+                return None;
+            }
+            let is_wanted = self.is_text(field)?;
+            self.token(b':')?;
+            let first = self.next()?;
+            if is_wanted && first == b'"' {
+                has = self.is_text(text)?;
+            } else {
+                has &= !is_wanted;
+                self.skip_rest(first)?;
+            }
+            match self.next()? {
+                b',' => next = self.next()?,
+                b'}' => break,
+                _ => return None,
+            }
+        }
+        Some(has)
+    }
+
+    /// Whether a text behind its opening quote is this one.
+    fn is_text(&mut self, wanted: &str) -> Option<bool> {
+        let (text, has_escapes) = self.string()?;
+        if !has_escapes {
+            return Some(text == wanted);
+        }
+        Some(serde_json::from_str::<String>(self.quoted()).ok()? == wanted)
+    }
+
     /// Whether nothing follows but blanks.
     pub(super) fn is_blank(&mut self) -> bool {
         self.next().is_none()

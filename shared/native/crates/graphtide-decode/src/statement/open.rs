@@ -59,12 +59,15 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
         _ => Reading::Typed,
     };
     let statement = Statement::compile(&definition, &options, reading, (clocks, symbols))?;
+    if statement.paths.read_json() && !matches!(&*form.name, "json" | "jsonl") {
+        return Err(StatementError::new(format!("OUTER and conditions in paths read JSON, not {}", form.name)).into());
+    }
     let decoder: Box<dyn Decoder + Send + Sync> = match form.name.as_str() {
         "json" | "jsonl" => {
             let decoder = JsonLinesDecoder::new(options, symbols.clone());
             Box::new(match (form.path_of_records()?, path) {
                 (Some(steps), _) if form.name == "jsonl" => decoder.by_in_lines(statement, steps),
-                (Some(steps), _) => decoder.by(statement).at(steps),
+                (Some(steps), _) => decoder.by_with_surroundings(statement, &steps),
                 (None, Some(path)) => decoder.by(statement).anywhere(path),
                 (None, None) if form.name == "json" => decoder.by(statement).at(Box::default()),
                 (None, None) => decoder.by(statement),

@@ -6,6 +6,9 @@
 use graphtide_expression::Slots;
 use serde_json::Value as Form;
 
+/// How many objects further out a path begins, as the language bounds it.
+const MOST_OUTER: u64 = 64;
+
 /// A step into a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
@@ -13,6 +16,10 @@ pub(crate) enum Step {
     Name(Box<str>),
     /// Of a list, the item at this place, from 0.
     Position(u32),
+    /// Of a list, the first item that is an object whose field of this name is this text.
+    Item(Box<str>, Box<str>),
+    /// From a record to the object around it; at the beginning of a path.
+    Outer,
 }
 
 /// As what a field is read.
@@ -52,6 +59,11 @@ impl Paths {
         })
     }
 
+    /// Whether a path has steps that only readers of JSON know.
+    pub(crate) fn read_json(&self) -> bool {
+        self.0.iter().flat_map(|path| path.steps.iter()).any(|step| matches!(step, Step::Outer | Step::Item(..)))
+    }
+
     /// The paths, in the order of their slots.
     pub(crate) fn all(&self) -> &[Path] {
         &self.0
@@ -66,7 +78,12 @@ impl Slots for Paths {
 
 /// The steps of an expression that is a path.
 pub(crate) fn path_of(form: &Form) -> Option<Box<[Step]>> {
-    if form["is"] == "path" { steps(&form["steps"]) } else { None }
+    if form["is"] != "path" {
+        return None;
+    }
+    let outer = form.get("outer").map_or(Some(0), Form::as_u64)?.min(MOST_OUTER);
+    let inside = steps(&form["steps"])?;
+    Some((0..outer).map(|_| Step::Outer).chain(inside).collect())
 }
 
 /// The steps of a path.
@@ -74,6 +91,7 @@ pub(crate) fn steps(form: &Form) -> Option<Box<[Step]>> {
     let step = |step: &Form| match step {
         Form::String(name) => Some(Step::Name(name.as_str().into())),
         Form::Number(position) => Some(Step::Position(u32::try_from(position.as_u64()?).ok()?)),
+        Form::Object(item) => Some(Step::Item(item.get("field")?.as_str()?.into(), item.get("text")?.as_str()?.into())),
         _ => None,
     };
     form.as_array()?.iter().map(step).collect()

@@ -40,6 +40,8 @@ impl PathTree {
         let known = match step {
             Step::Name(name) => self.0[branch].fields.iter().find(|(known, _)| known == name).map(|found| found.1),
             Step::Position(place) => self.0[branch].items.iter().find(|(known, _)| known == place).map(|found| found.1),
+            // Nothing but JSON is read so.
+            Step::Item(..) | Step::Outer => None,
         };
         known.unwrap_or_else(|| {
             let child = self.0.len();
@@ -47,6 +49,7 @@ impl PathTree {
             match step {
                 Step::Name(name) => self.0[branch].fields.push((name.clone(), child)),
                 Step::Position(place) => self.0[branch].items.push((*place, child)),
+                Step::Item(..) | Step::Outer => {}
             }
             child
         })
