@@ -65,7 +65,7 @@ def compute(features: Sequence[Feature], batches: Sequence[Sequence[Edge | Event
     return found
 
 
-def typed(values: Sequence[dict[str, Value]]) -> list[dict[str, tuple[str, Value]]]:
+def add_types(values: Sequence[dict[str, Value]]) -> list[dict[str, tuple[str, Value]]]:
     """Return values that differ by type, too."""
     return [{name: (type(value).__name__, value) for name, value in each.items()} for each in values]
 
@@ -78,7 +78,7 @@ def test_values_are_those_of_the_oracle(records: list[Edge | Event], features: t
         if record.operation is Operation.INSERT
     ]
     batches = [records[start : start + size] for start in range(0, len(records), size)]
-    assert typed(compute(features, batches)) == typed(expected)
+    assert add_types(compute(features, batches)) == add_types(expected)
 
 
 def edges(count: int, values: int, step: int = 1) -> list[Edge]:

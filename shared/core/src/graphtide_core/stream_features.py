@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.predicate import RECORD_FIELDS, Aggregation, FunctionCall
+from graphtide_core.predicate import RECORD_FIELDS, Aggregation
 from graphtide_core.record_expression import FieldPath, field_paths, operands_of
 from graphtide_core.suggestion import show
 from graphtide_core.time import MAX_EVENT_TIME
@@ -181,11 +181,8 @@ def check_condition(condition: RecordExpression) -> None:
     """Check the condition of a feature.
 
     Raises:
-        InvalidPatternError: it has a path into a nested field, or a function.
+        InvalidPatternError: it has a path into a nested field.
     """
-    if isinstance(condition, FunctionCall):
-        message = f"the condition of a feature has no functions, such as {condition.function}"
-        raise InvalidPatternError(message, hint="state what it returns as an attribute by SET, and write the attribute's name")
     if isinstance(condition, FieldPath) and (len(condition.steps) > 1 or condition.outer):
         message = f"a feature reads attributes and fields of edges and events, and {show(str(condition))} is in a record"
         raise InvalidPatternError(message, hint=f"state it by SET: SET {condition.steps[-1]} = {condition}")

@@ -30,11 +30,11 @@ pub(crate) enum Held {
     SomeText,
     Digest(u128),
     Text(Arc<str>),
-    /// A text that is reported and told apart.
+    /// A text that is reported and compared.
     Both(u128, Arc<str>),
 }
 
-/// What tells values apart: equal ones have the same.
+/// What equal values share, and no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Identity {
     Bool(bool),
@@ -77,7 +77,7 @@ impl Held {
         }
     }
 
-    /// What tells it apart; none if it is missing, or a text whose digest was not kept.
+    /// Its identity; none if it is missing, or a text whose digest was not kept.
     pub(crate) fn identity(&self) -> Option<Identity> {
         Some(match *self {
             Self::Bool(truth) => Identity::Bool(truth),

@@ -121,16 +121,16 @@ def _compute(feature: Feature, window: Sequence[Edge | Event]) -> Value:
         case Aggregation.GREATEST:
             return _canonical(max(numbers))
         case Aggregation.AVERAGE:
-            total = _rounded(sum(map(Fraction, numbers), Fraction()))
+            total = _round_once(sum(map(Fraction, numbers), Fraction()))
             return None if total is None else total / len(numbers)
         case _:
             exact = sum(map(Fraction, numbers), Fraction())
             if all(isinstance(each, int) for each in numbers) and -(2**63) <= exact < 2**63:
                 return int(exact)
-            return _rounded(exact)
+            return _round_once(exact)
 
 
-def _rounded(exact: Fraction) -> float | None:
+def _round_once(exact: Fraction) -> float | None:
     try:
         return float(exact)
     except OverflowError:
