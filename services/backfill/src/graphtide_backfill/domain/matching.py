@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from graphtide_core.match import MatchKind
+from graphtide_native.features import StreamFeatures
 from graphtide_native.sampling import sample
 from graphtide_native.stages import Stages
 from graphtide_query.estimates.colocation import ColocatedLoad
@@ -41,6 +42,7 @@ class SliceMatching:
         self._deletions = deletions
         self._stages = Stages(task.unit, tuple(task.attributes))
         self._decoder = self._stages.arrow_decoder()
+        self._features = StreamFeatures(task.read_features, task.unit) if task.read_features else None
         self._matcher: Matcher | None = None
         self._edges = self._overlap = 0
         self._counts = dict.fromkeys(MatchKind, 0)
@@ -55,9 +57,10 @@ class SliceMatching:
             LimitExceededError: a pattern reached a bound under the policy `fail`.
         """
         started = time.perf_counter()
-        for batch in self._ordered(blocks):
-            if not len(batch):
+        for ordered in self._ordered(blocks):
+            if not len(ordered):
                 continue
+            batch = ordered if self._features is None else self._features.add_to(ordered)
             own = batch.later_than(self._piece.start - 1) if self._piece.start > -(2**63) else batch
             before = batch.part(0, len(batch) - len(own))
             matcher = self._matcher = self._matcher or self._planned(batch)

@@ -27,6 +27,8 @@ every match, extension and retraction is reported by one slice alone:
   brings it about: a result that is valid across slices is reported where it begins, extended and withdrawn where that happens.
 * What REPORT INSTANCES and REPORT CHANGES report follows from all they reported before, so with such a pattern there is one
   slice. Where it has a window before it, the pattern begins at its start as one that is registered there does.
+* The value of a feature of a record at t follows from the records later than t - OVER. So patterns that read features need a
+    longer window: that of the pattern and, before it, the longest of the features.
 * Slices are cut between times, never between records of one time. So ties fall into one slice, and in their order.
 
 One thing reaches back further: whether a record is a duplicate. A dropped record does not hide the next one, so which of a

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ids import PatternName
+    from graphtide_core.stream_features import Feature
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,14 @@ class Task:
         engine: name of an engine, or `auto` for the cheapest by estimate in each slice.
         unit: what a tick of history's times is.
         limits: bounds on each pattern's state in a slice.
+        features: what is counted of history, as the statement of its stream says; an ordered topic has the values already.
     """
 
     patterns: tuple[AnyPattern, ...]
     engine: str = "auto"
     unit: TimeUnit = TimeUnit.MILLISECOND
     limits: Limits = field(default_factory=Limits)
+    features: tuple[Feature, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what slices of history cannot distinguish.
@@ -57,8 +60,18 @@ class Task:
 
     @property
     def window(self) -> int:
-        """How many ticks before a report records can affect it, the most of all patterns."""
-        return min(LONGEST, max(match_lookback(pattern, self.unit) for pattern in self.patterns))
+        """How many ticks before a report records can affect it, the most of all patterns.
+
+        A record whose features a pattern reads has a window of its own before it.
+        """
+        counted = max((each.longest.ticks_at_least(self.unit) for each in self.read_features), default=0)
+        return min(LONGEST, counted + max(match_lookback(pattern, self.unit) for pattern in self.patterns))
+
+    @property
+    def read_features(self) -> tuple[Feature, ...]:
+        """The features that the patterns read; others are not counted."""
+        read = set(columns(self.patterns))
+        return tuple(each for each in self.features if each.name in read)
 
     @property
     def lookback(self) -> int:
@@ -67,8 +80,9 @@ class Task:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Attributes that the patterns read."""
-        return tuple(columns(self.patterns))
+        """Attributes that the patterns and features read."""
+        counted = (name for each in self.read_features for name in each.inputs())
+        return tuple(dict.fromkeys((*columns(self.patterns), *counted)))
 
 
 def refusals(patterns: Iterable[AnyPattern]) -> dict[PatternName, str]:

@@ -134,6 +134,7 @@ def backfill(
         engine_name(engine),
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
+        features=tuple(feature for each in records.stream[:1] for feature in each.features),
     )
     most, mapped = max_rejected_of(max_rejected), columns(column or [])
     # Options of a stream must not contradict its statement.
