@@ -135,3 +135,26 @@ def test_a_dropped_duplicate_moves_time_as_another_record_would(text: str, kinds
     assert [*later, *session.finish()] == []
     whole = graphtide.match(other + text, [first, again, {"ts": 50, "label": "q", "id": "j", **ends}])
     assert [match.kind.value for match in whole] == kinds
+
+
+def test_partial_matches_of_a_session_are_what_has_begun() -> None:
+    with Session(PATTERN, MatchOptions(engine="timing")) as session:
+        assert session.partial_matches().nearest == ()
+        session.push(RECORDS[:2])
+        seen = session.partial_matches("p")
+        assert [(dict(each.vertices), each.awaited, each.until) for each in seen.nearest] == [
+            ({"a": "bob", "b": "cem"}, ("y",), 12),
+            ({"a": "ann", "b": "bob"}, ("y",), 11),
+        ]
+        assert [(step.edges, step.alive) for step in seen.steps] == [(("x",), 2)]
+        assert [each.vertices["b"] for each in session.push(RECORDS[2])] == ["bob"]
+        with pytest.raises(LookupError, match="there is no pattern 'q', but p"):
+            session.partial_matches("q")
+
+
+def test_partial_matches_of_several_patterns_need_a_name() -> None:
+    with (
+        Session(f"{PATTERN}\n{PATTERN.replace('PATTERN p', 'PATTERN q')}", MatchOptions(engine="re-search")) as session,
+        pytest.raises(LookupError, match="there are 2 patterns, name one: p, q"),
+    ):
+        session.partial_matches()

@@ -10,7 +10,6 @@ import typer
 
 from graphtide.cli.arguments import MOST, URL, ApiKey, Token, Url
 from graphtide.cli.server import Name
-from graphtide.cli.status import say
 from graphtide.server import Access, Server
 
 if TYPE_CHECKING:
@@ -48,11 +47,9 @@ def partial(
                 if number == count:
                     return
         page = there.partial_matches(name, vertex, min_steps or 1, most)
-    for part in page.parts:
-        for line in _lines(part):
-            say(line)
-    if not page.parts:
-        say(f"no host has published partial matches of {name} lately")
+    lines = [line for part in page.parts for line in _lines(part)]
+    for line in lines or [f"no host has published partial matches of {name} lately"]:
+        typer.echo(line, err=True)
     sys.stdout.writelines(f"{msgspec.json.encode(each).decode()}\n" for each in page.partial_matches)
 
 
