@@ -111,21 +111,27 @@ def test_counts_of_another_plan_are_passed_over(world: PlannerWorld) -> None:
     assert take(items=(control.ItemStatus("L0.2", 3 * 10**6, 1, 1),))
 
 
-def test_fewer_than_estimated_count_once_a_window_has_passed(world: PlannerWorld) -> None:
+def test_fewer_than_estimated_count_once_a_window_has_passed_and_the_stream_is_not_quiet(world: PlannerWorld) -> None:
     plan = world.plans()["p"]
     counts, pattern = Counts(), pattern_in(TEXT)
     context = PlanningContext(statistics=even())
     counts.take_plan(plan)
+    estimates = timing(plan).cardinalities
 
-    def evidence(seconds: float) -> tuple[CountedPart, ...]:
-        items = tuple(control.ItemStatus(name, 0, 0, 0) for name, _ in timing(plan).cardinalities)
+    def evidence(seconds: float, share: float) -> tuple[CountedPart, ...]:
+        """Count nothing of the join, and such a share of single edges."""
+        alive = {name: 0 if name == "L0.2" else round(share * estimate) for name, estimate in estimates}
+        items = tuple(control.ItemStatus(name, count, count, count) for name, count in alive.items())
         at = AT + timedelta(seconds=seconds)
         counts.take_status(control.StatusRecord("p", 1, plan.epoch, plan.service, 0, "running", at, items=items), plan)
         return counts.evidence(pattern, plan, context)
 
-    assert evidence(0.0) == evidence(0.9) == ()
-    found = evidence(1.0)
-    assert {each.edges for each in found} >= {("y",), ("z",)}
-    assert all(each.counted == 0 and each.factor < 0.25 for each in found)
+    assert evidence(0.0, 1.0) == evidence(0.9, 1.0) == ()
+    assert evidence(1.0, 0.0) == (), "nothing comes at all"
+    assert evidence(2.0, 0.01) == ()
+    (found,) = evidence(3.0, 1.0)
+    assert (found.edges, found.counted) == (("x", "y"), 0.0)
+    assert found.factor < 0.01
+    assert evidence(4.0, 0.0) == (found,), "a quiet stream refutes nothing"
     counts.forget("p")
     assert counts.evidence(pattern, plan, context) == ()

@@ -3,15 +3,16 @@
 Hosts count in their statuses what each step of a plan stores. A count that is far from the estimate becomes evidence: plans of
 the pattern are weighed with it from then on, also those that do not store that part. It is kept for the version of the pattern,
 so that a plan is not chosen again for the estimate that it refuted, and it is in the plan that was chosen by it.
-A count that is larger than estimated says so at any time. One that is smaller may be of a window that is not full yet: it
-counts once the plan has run for as long as the window.
+A count that is larger than estimated says so at any time. One that is smaller may be of a window that is not full yet, or of a
+quiet stream: it counts once the plan has run for as long as the window, and beside the single edges, whose counts say how much
+of the stream there is.
 Cost: a comparison for each step of a status; a pattern is looked at again when a count contradicts, and then each time that it
 has doubled.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,9 @@ _TIMES: Final = 4.0
 
 _FEW: Final = 100
 """Partial matches that make no difference to any plan: they are added to both sides."""
+
+_BUSY: Final = 0.5
+"""The share of the estimated edges that there must be for counts to take evidence back."""
 
 _LONGEST: Final = timedelta(days=1)
 """How long a smaller count waits at most for a window to be full."""
@@ -112,11 +116,14 @@ class Counts:
             except (LookupError, ValueError, InvalidQueryError):
                 # The running plan does not fit this pattern: another program wrote it.
                 parts = ()
-            is_full = _is_full(counted, pattern, context)
+            is_full, busy = _is_full(counted, pattern, context), _busyness(parts)
             for part in parts:
-                if _contradicts(part.counted, part.estimated) or (is_full and _contradicts(part.estimated, part.counted)):
+                beside = replace(part, estimated=part.estimated * busy ** len(part.edges))
+                if _contradicts(part.counted, part.estimated):
                     counted.evidence[part.edges] = part
-                elif is_full:
+                elif is_full and _contradicts(beside.estimated, beside.counted):
+                    counted.evidence[part.edges] = beside
+                elif is_full and busy > _BUSY:
                     counted.evidence.pop(part.edges, None)
         return self.kept(pattern.name)
 
@@ -128,6 +135,12 @@ class Counts:
 
 def _contradicts(more: float, less: float) -> bool:
     return more + _FEW > _TIMES * (less + _FEW)
+
+
+def _busyness(parts: Iterable[CountedPart]) -> float:
+    """Return the share of the estimated edges that there are, at most all: that of the single edge with the largest."""
+    shares = [each.factor for each in parts if len(each.edges) == 1]
+    return min(1.0, max(shares, default=1.0))
 
 
 def _is_full(counted: _Counted, pattern: AnyPattern, context: PlanningContext) -> bool:
