@@ -10,16 +10,20 @@ from graphtide_admin_api.application.following import Following
 from graphtide_admin_api.application.matches import Kept, MatchFeed, RecentMatches
 from graphtide_admin_api.entrypoints.events import EventStreams
 from graphtide_core.ids import StreamName
+from graphtide_core.plans import CountedPart
 from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_log.memory import MemoryLog
 from graphtide_ordering.positions import PartitionPosition
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
+from graphtide_query import parse_subgraphs
+from graphtide_query.planner import plan
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.telemetry import count_metrics, metrics_of
-from graphtide_wire import dead_letters, matches, statistics
+from graphtide_wire import control, dead_letters, matches, statistics
 from graphtide_wire.place import Place
+from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -48,6 +52,19 @@ class CountingLog(MemoryLog):
     def reader(self, group: str | None) -> LogReader:
         self.readers += 1
         return super().reader(group)
+
+
+def test_the_plan_says_which_estimates_counts_refuted(deployment: Deployment) -> None:
+    assert deployment.http.post("/api/v1/patterns", json={"text": TEXT}).status_code == 201
+    (pattern,) = parse_subgraphs(TEXT)
+    evidence = (CountedPart(("x", "y"), 12.0, 3400.0),)
+    record = control.PlanRecord(
+        "p", 1, 1, "timing", "matcher_timing", 0, form_of(plan(pattern, "timing").physical, evidence=evidence),
+        control.PatternText(TEXT), "running",
+    )  # fmt: skip
+    deployment.write(TOPICS.plans, b"p", control.encode_plan(record))
+    deployment.until(lambda: deployment.http.get("/api/v1/patterns/p/plan").status_code == 200)
+    assert "  counted: x, y estimated 12, counted 3,400" in deployment.http.get("/api/v1/patterns/p/plan?format=text").text
 
 
 def ids(found: list[Kept]) -> list[int]:

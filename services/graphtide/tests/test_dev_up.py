@@ -296,3 +296,18 @@ def test_what_patterns_read_is_matched_beside_a_thousand_invented_attributes(*, 
         send(3, other=7)
         wait_until(lambda: min(matched().values()) > 0, 60, lambda: str(matched()))
         assert matched() == dict.fromkeys(READING, 1)
+
+
+def test_what_is_about_to_match_is_shown_and_sent_as_it_comes_close(http: httpx2.Client) -> None:
+    text = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 1h"
+    assert http.post("/api/v1/patterns", json={"text": text, "engine": "timing"}).status_code == 201
+    wait_until(lambda: http.get("/api/v1/patterns/p").json()["state"] == "running", 60, pause=0.05)
+    assert http.post("/api/v1/streams/s/edges", content=EDGE, headers=LINES).status_code == 202
+    address = "/api/v1/patterns/p/partial-matches"
+    wait_until(lambda: bool(http.get(address).json()["partial_matches"]), 120, pause=0.2)
+    (found,) = http.get(f"{address}?vertex=a").json()["partial_matches"]
+    assert (found["vertices"], found["awaited"], found["until"]) == ({"a": "a", "b": "b"}, ["y"], 3_600_001)
+    assert http.get(f"{address}?vertex=c").json()["partial_matches"] == []
+    with http.stream("GET", f"{address}:stream") as answer:
+        (shown,) = (line for line, _ in zip(filter(None, answer.iter_lines()), range(4), strict=False) if line[:5] == "data:")
+    assert json.loads(shown[6:]) == found
