@@ -251,6 +251,19 @@ def test_patterns_are_looked_at_in_turn_and_each_once_in_the_interval() -> None:
     assert look_often(Works(("a", "b", "c")), Hand(), ViewSettings(seconds=5.0, share=1.0), 1.0, 14) == ["a", "b", "c"] * 3
 
 
+def test_a_look_that_is_too_large_is_repeated_for_fewer_partial_matches() -> None:
+    asked: list[int] = []
+
+    class Large(Works):
+        def partial_matches(self, name: str, most: int) -> tuple[Assignment, bytes]:
+            asked.append(most)
+            assignment, found = super().partial_matches(name, most)
+            return assignment, found.replace(b'"nearest":[', b'"nearest":[' + b" " * (most * 20_000))
+
+    assert look_often(Large(("a",)), Hand(), ViewSettings(seconds=1.0, share=1.0, most=300), 0.0, 1) == ["a"] * 3
+    assert asked == [300, 75, 18]
+
+
 def test_looks_wait_until_their_share_of_the_time_has_passed() -> None:
     found = look_often(Works(("a",)), Hand(), ViewSettings(seconds=1.0, share=1e-9), 10.0, 50)
     assert found == ["a"], "a look takes more than a nanosecond of each second"

@@ -5,7 +5,7 @@ sends them. So a slow or lost Redis keeps no match waiting: views that find no r
 Invariant: looking and sending take at most a share of the processor's time (`ViewSettings.share`), on average: after every look
 the host waits until what was spent is that share of the time that passed. A pattern is looked at at most every
 `ViewSettings.seconds`; where the patterns are many, less often.
-Cost: memory for `MOST_WAITING` views of `MOST_BYTES` each at most.
+Cost: memory for `MOST_WAITING` looks of `MOST_LOOK_BYTES` each at most.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ MOST_WAITING: Final = 64
 
 MOST_BYTES: Final = 256 * 1024
 """Bytes of a view; a larger one shows fewer partial matches."""
+
+MOST_LOOK_BYTES: Final = 4 * MOST_BYTES
+"""Bytes of a look before it is encoded; a larger one is repeated for fewer partial matches."""
 
 _LEAST_SECONDS: Final = 10.0
 _MOST_SECONDS: Final = 24 * 3600.0
@@ -217,7 +220,11 @@ class PartialMatchViews:
         self._published = {name: part for name, part in self._published.items() if running.get(name) == part}
 
     def _look_at(self, work: StreamWork, name: PatternName) -> None:
-        seen = work.partial_matches(name, self._settings.most)
+        most = self._settings.most
+        seen = work.partial_matches(name, most)
+        while seen is not None and len(seen[1]) > MOST_LOOK_BYTES and most:
+            most //= 4
+            seen = work.partial_matches(name, most)
         if seen is None:
             return
         assignment, found = seen

@@ -30,7 +30,7 @@ class MatcherSettings(RedisLoginSettings, ServiceSettings):
 
     Attributes:
         redis: URL of the Redis for checkpoints and views of partial matches: `redis://`, `redis+cluster://` or
-            `redis+sentinel://`, or with TLS `rediss…`; it may contain a user name and a password.
+            `redis+sentinel://`, with TLS `rediss…`. It may contain a user name and a password.
         shard: number of the shard, from 0; two processes must not run the same shard.
         profile: `low-latency` or `throughput`, as for ingestion.
         linger_seconds: longest wait for records of one round.
