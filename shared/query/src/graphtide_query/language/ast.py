@@ -5,10 +5,11 @@ Nothing is resolved here: names may be unknown, clauses missing or stated twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, Union
 
 from graphtide_core.predicate import Operator, operands
+
+from graphtide_query.language.node import node
 
 if TYPE_CHECKING:
     from graphtide_core.edge import Value
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _X_co = TypeVar("_X_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Name:
     """A name, without the backticks it may have been written in."""
 
@@ -28,7 +29,7 @@ class Name:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Constant:
     """A constant; an integer is not yet checked against 64 bits."""
 
@@ -36,7 +37,7 @@ class Constant:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Property:
     """`name: value` in the braces of a vertex or an edge."""
 
@@ -44,7 +45,7 @@ class Property:
     value: Constant
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Vertex:
     """One mention of a vertex."""
 
@@ -54,7 +55,7 @@ class Vertex:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Edge:
     """An edge between the vertices written to its left and right; `forward` if it points to the right one.
 
@@ -69,7 +70,7 @@ class Edge:
     times: Constant | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class PathEdge:
     """Paths of a regular expression in the place of an edge; only in streaming graph queries."""
 
@@ -79,7 +80,7 @@ class PathEdge:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Path:
     """A vertex, and steps over an edge to the next vertex; without steps, only a vertex."""
 
@@ -87,7 +88,7 @@ class Path:
     steps: tuple[tuple[Edge | PathEdge, Vertex], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Where:
     """`WHERE condition`."""
 
@@ -95,7 +96,7 @@ class Where:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Order:
     """`ORDER chain, chain`; a chain is the names between its `<` signs."""
 
@@ -103,7 +104,7 @@ class Order:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Under:
     """`UNDER morphism`."""
 
@@ -111,7 +112,7 @@ class Under:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Time:
     """`amount unit`, of time."""
 
@@ -119,7 +120,7 @@ class Time:
     unit: Name | None
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Period:
     """A clause that states a time: `WITHIN 10m`."""
 
@@ -127,7 +128,7 @@ class Period:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class OnePer:
     """`ONE PER keys EVERY time`."""
 
@@ -135,7 +136,7 @@ class OnePer:
     every: Time
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Reporting:
     """`REPORT DISTINCT what ONE PER …`; any part may be missing."""
 
@@ -145,7 +146,7 @@ class Reporting:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class On:
     """`ON stream`."""
 
@@ -153,7 +154,7 @@ class On:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Window:
     """`WINDOW amount unit`; the unit is one of time, or edges."""
 
@@ -162,7 +163,7 @@ class Window:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Returned:
     """`value AS name`."""
 
@@ -170,14 +171,14 @@ class Returned:
     name: Name | None
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Everything:
     """`*`."""
 
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Returning:
     """`RETURN items`."""
 
@@ -188,7 +189,7 @@ class Returning:
 Clause = Where | Order | Under | Reporting | Returning | On | Window
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class PatternNode:
     """One pattern of a file, with its clauses in the order of the text."""
 
@@ -197,7 +198,7 @@ class PatternNode:
     clauses: tuple[Clause, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Attribute:
     """`variable.name`."""
 
@@ -205,7 +206,7 @@ class Attribute:
     name: Name
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Aggregate:
     """`function(variable.attribute)`, or without the attribute; with `takes_one`, `function(variable).attribute`."""
 
@@ -215,14 +216,14 @@ class Aggregate:
     takes_one: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class BareName:
     """A name where a value is needed: always an error, which the binder words because it knows the edges."""
 
     name: Name
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Parenthesized(Generic[_X_co]):
     """An expression in parentheses."""
 

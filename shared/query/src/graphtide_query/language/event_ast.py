@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_query.language import ast
+from graphtide_query.language.node import node
 
 if TYPE_CHECKING:
     from graphtide_core import event_expression
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphtide_query.language.ast import Name, Property
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Repeat:
     """`+`, `{2}`, `{2,}` or `{2,5}`; at the place of the first number."""
 
@@ -24,7 +24,7 @@ class Repeat:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Event:
     """`name:type`, with its repetition and the values of its attributes."""
 
@@ -35,7 +35,7 @@ class Event:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class EventGroup:
     """`SEQ(…)`, `AND(…)` or `OR(…)`."""
 
@@ -44,7 +44,7 @@ class EventGroup:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Not:
     """`NOT part`."""
 
@@ -55,7 +55,7 @@ class Not:
 Part = Event | EventGroup | Not
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Partition:
     """`PARTITION BY attributes`."""
 
@@ -69,7 +69,7 @@ class Within(ast.Period):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Skip:
     """`SKIP TILL selection`."""
 
@@ -77,7 +77,7 @@ class Skip:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class OnTimeout:
     """`ON TIMEOUT`."""
 
@@ -87,7 +87,7 @@ class OnTimeout:
 Clause = ast.Where | Partition | Skip | ast.Reporting | ast.Returning | ast.On | Within | OnTimeout
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class EventPatternNode:
     """One event pattern of a file, with its clauses in the order of the text."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_query.language import ast
+from graphtide_query.language.node import node
 
 if TYPE_CHECKING:
     from graphtide_core.errors import Location
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # ---- regular path expressions
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Step:
     """`:label`, `~derived`, or in a rule the plain predicate; `^:label` and `:label-` are inverse."""
 
@@ -23,28 +23,28 @@ class Step:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Inverse:
     """`^(operand)`."""
 
     operand: PathNode
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Sequence:
     """Two or more parts, one after the other."""
 
     parts: tuple[PathNode, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Choice:
     """Two or more options."""
 
     options: tuple[PathNode, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Repeated:
     """The operand followed by `*`, `+` or `?`."""
 
@@ -69,7 +69,7 @@ def children(node: PathNode) -> tuple[PathNode, ...]:
 # ---- G-CORE
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class StreamOn:
     """`ON stream WINDOW(length) SLIDE(slide) INTERNAL`; the length is None for NOW."""
 
@@ -80,7 +80,7 @@ class StreamOn:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class PathClause:
     """`PATH name = paths`, with its clauses."""
 
@@ -89,7 +89,7 @@ class PathClause:
     options: tuple[StreamOn | ast.Where, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Construct:
     """`CONSTRUCT paths`."""
 
@@ -97,7 +97,7 @@ class Construct:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Column:
     """`vertex AS name`."""
 
@@ -105,7 +105,7 @@ class Column:
     name: ast.Name | None
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Select:
     """`SELECT columns`."""
 
@@ -113,14 +113,14 @@ class Select:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Match:
     """`MATCH paths`."""
 
     paths: tuple[ast.Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Option:
     """`OPTIONAL paths`."""
 
@@ -131,7 +131,7 @@ class Option:
 Clause = Match | Option | StreamOn | ast.Where | ast.Returning
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Query:
     """A query of G-CORE, with its clauses in the order of the text."""
 
@@ -143,7 +143,7 @@ class Query:
 # ---- rules
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Input:
     """`INPUT name = path`, with its clauses."""
 
@@ -152,7 +152,7 @@ class Input:
     options: tuple[StreamOn | ast.Where, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class End:
     """An end of an atom, or a column of a head: a variable, a constant, or neither: `_`."""
 
@@ -161,7 +161,7 @@ class End:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Atom:
     """`relation(source, target) as name`, with any number of ends."""
 
@@ -171,7 +171,7 @@ class Atom:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Rule:
     """`head(columns) <- body WHERE condition`, and a dot."""
 
@@ -181,7 +181,7 @@ class Rule:
     where: ast.Where | None
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Output:
     """`OUTPUT head(columns) AS label`."""
 
@@ -190,7 +190,7 @@ class Output:
     label: ast.Name | None
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Program:
     """A query of rules."""
 
@@ -199,7 +199,7 @@ class Program:
     clauses: tuple[StreamOn | Output | ast.Returning, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class View:
     """`GRAPH VIEW name AS ( body )`."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Union
 
 from graphtide_core.predicate import operands
 
 from graphtide_query.language import ast
+from graphtide_query.language.node import node
 
 if TYPE_CHECKING:
     from graphtide_core.errors import Location
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphtide_core.record_expression import PathStep
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class FieldNode:
     """`a.b[0]`, or `OUTER.a.b[0]`."""
 
@@ -30,7 +30,7 @@ RecordNode = Union[
 """An expression over a record."""
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class OptionNode:
     """`DELIMITER ';'`, `UNNEST a.b`, `COLUMNS (a, b)`: an option of a format, and its value."""
 
@@ -38,7 +38,7 @@ class OptionNode:
     value: ast.Constant | FieldNode | tuple[ast.Name, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class FormatNode:
     """`FORMAT name 'pattern' options`."""
 
@@ -48,7 +48,7 @@ class FormatNode:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class EndNode:
     """`(value:label)`."""
 
@@ -56,7 +56,7 @@ class EndNode:
     label: RecordNode | None
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class EdgeNode:
     """`EDGE (source)-[label]->(target)`."""
 
@@ -66,7 +66,7 @@ class EdgeNode:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class TimeNode:
     """`AT value IN unit`."""
 
@@ -75,7 +75,7 @@ class TimeNode:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class TextClause:
     """A keyword with a text."""
 
@@ -101,7 +101,7 @@ class BeforeNode(TextClause):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ChoiceClause:
     """A keyword with a name that the language knows."""
 
@@ -127,7 +127,7 @@ class ClockNode(ChoiceClause):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class ValueClause:
     """A keyword with an expression over the record."""
 
@@ -177,7 +177,7 @@ class LatenessNode(ast.Period):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class SetNode:
     """`SET name = value, …`."""
 
@@ -185,7 +185,7 @@ class SetNode:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class FeatureNode:
     """`FEATURE name = function(DISTINCT of) PER keys OVER over AGAINST against EXCLUDE CURRENT`."""
 
@@ -200,7 +200,7 @@ class FeatureNode:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class NullNode:
     """`NULL 'x', …`."""
 
@@ -230,7 +230,7 @@ StreamClause = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class StreamNode:
     """One statement of a text, with its clauses in the order of the text."""
 
