@@ -251,3 +251,14 @@ def test_messages_of_syslog_are_taken_line_by_line() -> None:
         ("mail", "cron", 1_728_684_856_000),
     ]
     assert whole(stage) == whole(in_raw_topic(text, body))
+
+
+def test_what_is_around_a_record_is_read_of_a_body_as_of_the_raw_topic() -> None:
+    site = "OUTER.OUTER.tags[key = 'site'].value"
+    text = f"STREAM flows FORMAT json (unnest all.list) EDGE (OUTER.host)-[kind]->({site}) AT at IN ms"
+    lists = [{"list": [{"kind": "x", "at": 1}, {"kind": "y", "at": 2}], "host": "a"}, {"list": [{"at": 3}]}]
+    body = json.dumps({"all": lists, "tags": [{"key": "zone"}, {"value": "s", "key": "site"}]}).encode()
+    (answer,), stage = over_http(text, body, kind=JSON)
+    assert (answer.status_code, answer.json()["accepted"], answer.json()["rejected"]) == (202, 2, 1)
+    assert [(each["src"], each["label"], each["dst"]) for each in stage.ordered()] == [("a", "x", "s"), ("a", "y", "s")]
+    assert whole(stage) == whole(in_raw_topic(text, body))
