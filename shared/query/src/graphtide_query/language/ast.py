@@ -230,7 +230,7 @@ class Parenthesized(Generic[_X_co]):
     operand: _X_co
 
 
-@dataclass(frozen=True, slots=True)
+@node
 class Call(Generic[_X_co]):
     """`function(arguments)`."""
 
