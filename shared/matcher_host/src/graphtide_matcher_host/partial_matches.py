@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
-from graphtide_core.errors import GraphtideError
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.instruments import add
@@ -150,7 +149,7 @@ class Publisher:
                 case _Look():
                     self._store.put(each.pattern, each.part, encode_look(each), each.seconds)
                     add(metrics.PARTIAL_MATCH_VIEWS, 1, {key.OUTCOME: "published"})
-        except GraphtideError as error:
+        except Exception as error:  # The thread must not end: views would stop without a word.
             self._not_before = time.monotonic() + _PAUSE_SECONDS
             add(metrics.PARTIAL_MATCH_VIEWS, 1, {key.OUTCOME: "failed"})
             _LOG.warning(events.PARTIAL_MATCHES_NOT_PUBLISHED, pattern=each.pattern, error=str(error))
