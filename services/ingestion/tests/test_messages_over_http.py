@@ -47,7 +47,7 @@ VALUES: list[dict[str, Any]] = [
 GOOD = [("b", number) for number in range(20) if number % 3]
 
 
-def _described() -> descriptor_pb2.FileDescriptorSet:
+def _describe() -> descriptor_pb2.FileDescriptorSet:
     described = descriptor_pb2.FileDescriptorSet()
     file = described.file.add(name="flow.proto", package="net", syntax="proto3")
     fields = file.message_type.add(name="Flow").field
@@ -56,7 +56,7 @@ def _described() -> descriptor_pb2.FileDescriptorSet:
     return described
 
 
-DESCRIBED = _described()
+DESCRIBED = _describe()
 PROTOBUF = (
     f"STREAM flows FORMAT protobuf (DESCRIPTOR 'base64:{base64.b64encode(DESCRIBED.SerializeToString()).decode()}', "
     "MESSAGE 'net.Flow') EDGE (from)-[:to]->(to) AT at IN ms"
@@ -75,7 +75,7 @@ def proto(at: int, source: str, target: str) -> bytes:
 MESSAGES = [proto(number, f"a{number}", "b" if number % 3 else "") for number in range(20)]
 
 
-def delimited(messages: Sequence[bytes]) -> bytes:
+def delimit(messages: Sequence[bytes]) -> bytes:
     return b"".join(bytes([len(each)]) + each for each in messages)
 
 
@@ -115,7 +115,7 @@ def test_each_body_is_a_message_of_avro_or_protobuf() -> None:
 @pytest.mark.parametrize("kind", ["encoding=delimited", 'proto=net.Flow; Encoding = "delimited"'])
 def test_a_body_of_protobuf_may_be_many_messages(kind: str) -> None:
     body = [*MESSAGES, b"\x08", b""]
-    (answer,), stage = send(PROTOBUF, delimited(body), kind=f"{PROTO}; {kind}")
+    (answer,), stage = send(PROTOBUF, delimit(body), kind=f"{PROTO}; {kind}")
     assert (answer.json()["accepted"], answer.json()["rejected"]) == (13, 9)
     assert [each["line"] for each in answer.json()["errors"]] == [1, 4, 7, 10, 13, 16, 19, 21, 22]
     assert edges(stage) == GOOD
@@ -136,8 +136,8 @@ def test_a_body_of_protobuf_may_be_many_messages(kind: str) -> None:
             avro.write_message(SCHEMA, 7, VALUES[1]),
             "a message of Avro needs its schema here: state SCHEMA",
         ),
-        (PROTOBUF, f"{PROTO};encoding=delimited", delimited(MESSAGES) + b"\x05a", "the message at byte 187 breaks off"),
-        (PROTOBUF, f"{PROTO};encoding=delimited", delimited(MESSAGES) + b"\xff" * 11, "at byte 187 is no length of a message"),
+        (PROTOBUF, f"{PROTO};encoding=delimited", delimit(MESSAGES) + b"\x05a", "the message at byte 187 breaks off"),
+        (PROTOBUF, f"{PROTO};encoding=delimited", delimit(MESSAGES) + b"\xff" * 11, "at byte 187 is no length of a message"),
         (
             PROTOBUF,
             f"{PROTO};encoding=delimited",

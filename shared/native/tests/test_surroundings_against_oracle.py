@@ -48,7 +48,7 @@ PATHS: tuple[tuple[PathStep, ...], ...] = (
 )
 
 
-def shuffled(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
+def shuffle(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
     """Return some of the fields, in any order."""
     names = draw(st.permutations(sorted(fields)))
     return {name: fields[name] for name in names if draw(st.integers(0, 9))}
@@ -58,7 +58,7 @@ def shuffled(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
 def records(draw: st.DrawFn) -> object:
     if draw(st.integers(0, 9)) == 0:
         return draw(st.sampled_from([None, 7, "text", []]))
-    return {"ts": draw(st.integers(0, 9)), **shuffled(draw, {"x": draw(VALUES), "tags": draw(TAGS)})}
+    return {"ts": draw(st.integers(0, 9)), **shuffle(draw, {"x": draw(VALUES), "tags": draw(TAGS)})}
 
 
 @st.composite
@@ -66,12 +66,12 @@ def documents(draw: st.DrawFn) -> object:
     def scope() -> dict[str, Any]:
         several = draw(st.lists(records(), max_size=3))
         listed = draw(st.sampled_from([several, [several, several[:1]], several[0] if several else None]))
-        return shuffled(draw, {"x": draw(VALUES), "tags": draw(TAGS), "list": listed, "other": [1, {"list": [2]}]})
+        return shuffle(draw, {"x": draw(VALUES), "tags": draw(TAGS), "list": listed, "other": [1, {"list": [2]}]})
 
     def resource() -> dict[str, Any]:
         scopes = [scope() for _ in range(draw(st.integers(0, 3)))]
         inside = draw(st.sampled_from([scopes, [scopes], scopes[0] if scopes else 5]))
-        return shuffled(draw, {"x": draw(VALUES), "tags": draw(TAGS), "in": inside})
+        return shuffle(draw, {"x": draw(VALUES), "tags": draw(TAGS), "in": inside})
 
     whole = [resource() for _ in range(draw(st.integers(0, 2)))]
     return draw(st.sampled_from([whole, resource(), {"in": {"list": whole}}]))

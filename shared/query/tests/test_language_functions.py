@@ -14,7 +14,7 @@ QUERY = "QUERY q CONSTRUCT (u)-[:r]->(v) MATCH (u)-[a:k]->(v) ON s WINDOW(1h) WH
 RULES = "QUERY q INPUT k = (:person)-[a:k]->(:shop) ON s WINDOW(1h) WHERE {} r(x, y) <- k(x, y)."
 
 
-def refused(text: str) -> tuple[str, int | None, str | None]:
+def read_refusal(text: str) -> tuple[str, int | None, str | None]:
     """Return the reason, the column and the hint of the error."""
     with pytest.raises(InvalidPatternError) as raised:
         parse(text)
@@ -61,11 +61,11 @@ def test_functions_of_lists_stand_inside_of_functions_of_values() -> None:
 @pytest.mark.parametrize("text", [EDGES, EVENTS, QUERY])
 def test_an_unknown_function_is_refused_at_its_name(text: str) -> None:
     column = text.index("{}") + 1
-    reason, place, hint = refused(text.format("lowr(a.user) = 'root'"))
+    reason, place, hint = read_refusal(text.format("lowr(a.user) = 'root'"))
     assert (reason, place) == ("there is no function 'lowr'", column)
     assert hint is not None
     assert "lower" in hint
-    reason, place, hint = refused(text.format("is_prod(a.user, 1)"))
+    reason, place, hint = read_refusal(text.format("is_prod(a.user, 1)"))
     assert (reason, place) == ("there is no function 'is_prod'", column)
 
 
@@ -83,33 +83,33 @@ def test_an_unknown_function_is_refused_at_its_name(text: str) -> None:
 )
 @pytest.mark.parametrize("text", [EDGES, EVENTS, QUERY, RULES])
 def test_wrong_arguments_are_refused_at_the_name_of_the_function(text: str, condition: str, reason: str, hint: str) -> None:
-    found, place, help_ = refused(text.format(condition))
+    found, place, help_ = read_refusal(text.format(condition))
     assert reason in found
     assert place == text.index("{}") + 1
     assert hint in (help_ or "")
 
 
 def test_an_argument_that_is_no_value_is_refused_at_its_place() -> None:
-    reason, place, hint = refused(EDGES.format("is_private_ip(v)"))
+    reason, place, hint = read_refusal(EDGES.format("is_private_ip(v)"))
     assert (reason, hint) == ("'v' is a vertex, not a value", "write v.id")
     assert place == EDGES.index("{}") + 1 + len("is_private_ip(")
-    reason, _, hint = refused(EDGES.format("concat(nobody, 1) = 'a'"))
+    reason, _, hint = read_refusal(EDGES.format("concat(nobody, 1) = 'a'"))
     assert "not a value" in reason
-    reason, _, _ = refused(EDGES.format("concat(nobody.x, 1) = 'a'"))
+    reason, _, _ = read_refusal(EDGES.format("concat(nobody.x, 1) = 'a'"))
     assert reason == "the pattern has no edge or vertex 'nobody'"
 
 
 def test_functions_of_lists_are_refused_where_there_are_no_lists() -> None:
-    reason, _, hint = refused(EDGES.format("sum(a.n) > 5"))
+    reason, _, hint = read_refusal(EDGES.format("sum(a.n) > 5"))
     assert reason == "'sum' cannot be computed: a pattern of edges has no lists"
     assert "iteration" in (hint or "")
-    reason, _, hint = refused(EVENTS.format("sum(x.n + 1) > 5"))
+    reason, _, hint = read_refusal(EVENTS.format("sum(x.n + 1) > 5"))
     assert reason == "sum takes one attribute"
     assert "sum(a.x)" in (hint or "")
 
 
 def test_an_expression_of_calls_is_as_deep_as_any() -> None:
-    reason, _, _ = refused(EDGES.format("trim(" * 250 + "a.t" + ")" * 250 + " = ''"))
+    reason, _, _ = read_refusal(EDGES.format("trim(" * 250 + "a.t" + ")" * 250 + " = ''"))
     assert "levels deep" in reason
 
 

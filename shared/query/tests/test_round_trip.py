@@ -30,6 +30,7 @@ from graphtide_core.predicate import (
 )
 from graphtide_core.time import DURATION_UNITS, Duration
 from graphtide_core.window import MOST_EDGES, EdgeCount, Window
+from graphtide_testing.strategies.calls import calls
 from graphtide_testing.strategies.expressions import operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,7 +62,7 @@ def expressions(edges: list[str], vertices: list[str]) -> st.SearchStrategy[Expr
     )
     leaves: st.SearchStrategy[Expression] = st.builds(Literal, CONSTANTS) | attributes
 
-    return st.recursive(leaves, lambda part: operators(part, CONSTANTS, TEXT), max_leaves=12)
+    return st.recursive(leaves, lambda part: operators(part, CONSTANTS, TEXT) | calls(part), max_leaves=12)
 
 
 @st.composite

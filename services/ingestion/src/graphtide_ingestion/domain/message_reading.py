@@ -278,7 +278,7 @@ class MessageReader:
             try:
                 batch, ((*_, ordinal, _, line),) = self._decoder.decode_pieces([value], self._line)
             except UnreadableStreamError as error:
-                raise UnreadableStreamError(_shifted(str(error), shift)) from error
+                raise UnreadableStreamError(_shift_places(str(error), shift)) from error
             letters = take_dead_letters(self._decoder)
             refused += (Refused(code_of(each.reason), each.reason, each.raw, each.line) for each in letters)
             self.accepted += len(batch)
@@ -287,7 +287,7 @@ class MessageReader:
         return passages, refused
 
 
-def _shifted(message: str, shift: int) -> str:
+def _shift_places(message: str, shift: int) -> str:
     """Return what a decoder says of a part, with places in the body."""
     return _PLACE.sub(lambda found: f"at byte {int(found[1]) + shift:,}", message)
 

@@ -108,8 +108,8 @@ def _hint_in_edge(found: str, names: frozenset[str], before: str) -> str:
 
 
 def _hint_in_value(found: str, names: frozenset[str], before: str) -> str:
-    if names == {"INTEGER"} and before == "LSQB":
-        return "a position in a list is a number from 0; a field stands behind a dot, in backticks if need be: a.`b c`"
+    if names == {"INTEGER", "NAME"} and before == "LSQB":
+        return "write a position from 0, a[0], or a condition, a[key = 'x']; a field stands behind a dot: a.`b c`"
     if names == {"STRING"} and before in {"NULL", "ZONE", "BEFORE", "COMMA"}:
         return "write a text in quotation marks: NULL '-', 'NA', ZONE 'Europe/Berlin'"
     if before == "OPTION":

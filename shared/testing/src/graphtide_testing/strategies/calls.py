@@ -38,7 +38,7 @@ def calls(draw: DrawFn, part: SearchStrategy[Any]) -> FunctionCall[Any]:
     return FunctionCall(name, tuple(arguments))
 
 
-def called(choices: Choices, value: Expression) -> Expression:
+def draw_call(choices: Choices, value: Expression) -> Expression:
     """Return the value, or now and then a function of it: often what it got, so that matches remain."""
     if not choices.rarely(6):
         return value

@@ -28,7 +28,7 @@ from graphtide_core.returns import Field, Returns
 from graphtide_core.time import Duration
 from hypothesis import strategies as st
 
-from graphtide_testing.strategies.calls import called
+from graphtide_testing.strategies.calls import draw_call
 from graphtide_testing.strategies.choices import DrawnChoices, RandomChoices
 from graphtide_testing.strategies.event_streams import EVENT_ATTRIBUTES, EventStreamShape
 
@@ -200,7 +200,7 @@ def _predicate(choices: Choices, root: Group) -> Expression:
             return _compute(choices, choices.one_of(repeated))
         case _:
             name = choices.one_of(("n", "k", "ts"))
-            left, right = (called(choices, Attribute(choices.one_of(names), name)) for _ in range(2))
+            left, right = (draw_call(choices, Attribute(choices.one_of(names), name)) for _ in range(2))
             return Compare(choices.one_of(_COMPARISONS), left, right)
 
 
@@ -247,7 +247,7 @@ def _one_per(choices: Choices, pattern: EventPattern, shape: EventPatternShape) 
 def _own(choices: Choices, name: str) -> Expression:
     attribute = choices.one_of(tuple(EVENT_ATTRIBUTES))
     value = Literal(choices.one_of(EVENT_ATTRIBUTES[attribute]))
-    return Compare(choices.one_of(_COMPARISONS), called(choices, Attribute(name, attribute)), value)
+    return Compare(choices.one_of(_COMPARISONS), draw_call(choices, Attribute(name, attribute)), value)
 
 
 def _compute(choices: Choices, name: str) -> Expression:
@@ -255,4 +255,4 @@ def _compute(choices: Choices, name: str) -> Expression:
     other: Expression = Literal(choices.one_of((1, 2, 1.5)))
     if choices.rarely(3):
         other = Attribute(name, "n")
-    return Compare(choices.one_of(_COMPARISONS), called(choices, aggregate), other)
+    return Compare(choices.one_of(_COMPARISONS), draw_call(choices, aggregate), other)

@@ -21,7 +21,7 @@ from graphtide_core.predicate import (
 )
 from hypothesis import strategies as st
 
-from graphtide_testing.strategies.calls import called, calls
+from graphtide_testing.strategies.calls import draw_call
 from graphtide_testing.strategies.streams import ATTRIBUTES
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def predicate(choices: Choices, edges: Sequence[str], vertices: Sequence[str], v
 
 
 def operators(part: SearchStrategy[Any], constants: SearchStrategy[Value], texts: SearchStrategy[str]) -> SearchStrategy[Any]:
-    """Return every operator and function of the language over such parts, with constants of IN and texts of STARTS WITH."""
+    """Return every operator of the language over such parts, with constants of IN and texts of STARTS WITH."""
     several = st.lists(part, min_size=2, max_size=3).map(tuple)
     return st.one_of(
         st.builds(Compare, st.sampled_from(Comparison), part, part),
@@ -75,13 +75,12 @@ def operators(part: SearchStrategy[Any], constants: SearchStrategy[Value], texts
         st.builds(In, part, st.lists(constants, max_size=3).map(tuple)),
         st.builds(StartsWith, part, texts),
         st.builds(IsNull, part),
-        calls(part),
     )
 
 
 def _on_one_edge(choices: Choices, edge: str) -> Expression:
     name = choices.one_of(_NAMES)
-    read = called(choices, Attribute(edge, name))
+    read = draw_call(choices, Attribute(edge, name))
     value = choices.one_of(ATTRIBUTES.get(name, (1,)))
     match choices.integer(0, 6):
         case 0 | 1 | 2:
@@ -100,7 +99,7 @@ def _on_one_edge(choices: Choices, edge: str) -> Expression:
 
 
 def _on_a_vertex(choices: Choices, vertex: str, vertex_ids: Sequence[str]) -> Expression:
-    read = called(choices, Attribute(vertex, "id"))
+    read = draw_call(choices, Attribute(vertex, "id"))
     value = choices.one_of(vertex_ids)
     match choices.integer(0, 3):
         case 0 | 1:
@@ -118,4 +117,4 @@ def _across_edges(choices: Choices, one: str, other: str) -> Expression:
     if choices.rarely(3):
         operator = choices.one_of(tuple(Arithmetic))
         right = Compute(operator, right, Literal(choices.one_of((1, 2, 0, 0.5, -2))))
-    return Compare(choices.one_of(_COMPARISONS), called(choices, left), called(choices, right))
+    return Compare(choices.one_of(_COMPARISONS), draw_call(choices, left), draw_call(choices, right))

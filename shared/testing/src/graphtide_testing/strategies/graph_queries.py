@@ -14,7 +14,7 @@ from graphtide_core.stream_window import StreamWindow, WindowKind
 from graphtide_core.time import Duration
 from hypothesis import strategies as st
 
-from graphtide_testing.strategies.calls import called
+from graphtide_testing.strategies.calls import draw_call
 from graphtide_testing.strategies.choices import DrawnChoices, RandomChoices
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class _Growth:
     def _condition(self) -> Expression:
         name, values = self._choices.one_of(self._shape.attributes)
         comparison = self._choices.one_of(_COMPARISONS)
-        read = called(self._choices, Attribute(EDGE, name))
+        read = draw_call(self._choices, Attribute(EDGE, name))
         return Compare(comparison, read, Literal(self._choices.one_of(values)))
 
     # ---- rules
@@ -194,7 +194,7 @@ class _Growth:
             other = self._choices.one_of([each for each in known if each != one])
             return Compare(Comparison.NOT_EQUAL, left, Attribute(other, "id"))
         comparison = Comparison.NOT_EQUAL if self._choices.rarely(2) else Comparison.EQUAL
-        return Compare(comparison, called(self._choices, left), Literal(self._choices.one_of(self._shape.vertices)))
+        return Compare(comparison, draw_call(self._choices, left), Literal(self._choices.one_of(self._shape.vertices)))
 
     # ---- expressions
 

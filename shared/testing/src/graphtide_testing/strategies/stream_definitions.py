@@ -22,7 +22,7 @@ from graphtide_core.stream_definition import (
 from graphtide_core.time import Duration, TimeUnit
 from hypothesis import strategies as st
 
-from graphtide_testing.strategies.calls import ZONES
+from graphtide_testing.strategies.calls import ZONES, calls
 from graphtide_testing.strategies.expressions import operators
 from graphtide_testing.strategies.stream_features import stream_features
 
@@ -76,7 +76,7 @@ def record_formats(draw: DrawFn) -> RecordFormat:
 
 
 def _larger(part: SearchStrategy[RecordExpression]) -> SearchStrategy[RecordExpression]:
-    return operators(part, CONSTANTS, TEXTS)
+    return operators(part, CONSTANTS, TEXTS) | calls(part)
 
 
 RECORD_EXPRESSIONS: Final[SearchStrategy[RecordExpression]] = st.recursive(
