@@ -2,7 +2,8 @@
 //!
 //! An id may come again once its first edge has left the window, which the store may still hold: it names the newest. What was
 //! made is never deleted, and has no entry where another has its id.
-//! Cost: one look-up an edge.
+//! Cost: one look-up an edge, from the first deletion on, which costs one for each edge of the window. Most streams that may have
+//! deletions have none.
 
 use std::hash::BuildHasher;
 
@@ -14,16 +15,23 @@ use rustc_hash::FxBuildHasher;
 
 /// Edges by id.
 #[derive(Debug, Default)]
-pub struct Ids(HashTable<EdgeRef>);
+pub struct Ids {
+    /// Empty before the first deletion.
+    edges: HashTable<EdgeRef>,
+    /// Whether there was a deletion.
+    are_kept: bool,
+}
 
 impl Ids {
     /// Lets the newest edge be found by its id.
     pub fn name(&mut self, edge: EdgeRef, id: IdRef<'_>, store: &EdgeStore) {
-        match self.0.find_mut(hash(id), |&edge| store.id(edge) == id) {
-            _ if id.is_made() => {}
+        if !self.are_kept || id.is_made() {
+            return;
+        }
+        match self.edges.find_mut(hash(id), |&edge| store.id(edge) == id) {
             Some(known) => *known = edge,
             None => {
-                self.0.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
+                self.edges.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
             }
         }
     }
@@ -31,26 +39,32 @@ impl Ids {
     /// Lets an edge that came late be found by its id, unless the id was given again since.
     pub fn name_out_of_order(&mut self, edge: EdgeRef, store: &EdgeStore) {
         let id = store.id(edge);
-        if id.is_made() {
+        if !self.are_kept || id.is_made() {
             return;
         }
-        match self.0.find_mut(hash(id), |&other| store.id(other) == id) {
+        match self.edges.find_mut(hash(id), |&other| store.id(other) == id) {
             Some(known) if store.get(*known).ts < store.get(edge).ts => *known = edge,
             Some(_) => {}
             None => {
-                self.0.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
+                self.edges.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
             }
         }
     }
 
     /// Takes the edge of an id, which names none then.
     pub fn take(&mut self, id: IdRef<'_>, store: &EdgeStore) -> Option<EdgeRef> {
-        self.0.find_entry(hash(id), |&edge| store.id(edge) == id).ok().map(|entry| entry.remove().0)
+        if !self.are_kept {
+            self.are_kept = true;
+            store.refs().for_each(|edge| self.name(edge, store.id(edge), store));
+        }
+        self.edges.find_entry(hash(id), |&edge| store.id(edge) == id).ok().map(|entry| entry.remove().0)
     }
 
     /// Forgets an edge, which the store still has.
     pub fn forget(&mut self, edge: EdgeRef, store: &EdgeStore) {
-        if let Ok(entry) = self.0.find_entry(hash(store.id(edge)), |&other| other == edge) {
+        if self.are_kept
+            && let Ok(entry) = self.edges.find_entry(hash(store.id(edge)), |&other| other == edge)
+        {
             entry.remove();
         }
     }
