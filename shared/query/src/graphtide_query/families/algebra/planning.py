@@ -92,7 +92,9 @@ def choose_plan(
     best = min(near, key=lambda each: len(each.rewritings))
     first = next(each for each in found if not each.rewritings)
     shown = [best, *(each for each in _select_considered(found, best, first) if each is not best)]
-    is_written = best is first and not best.steps
+    # The search has priced the normal form of the query; the query as it is written may cost more.
+    written = estimate_cost(logical, {}, cost)
+    is_written = best is first and not best.steps and written[0] <= _ALIKE * found[0].nanoseconds
     engines: tuple[ConsideredEngine, ...] = ()
     if planner_options.engine == AUTO:
         costs = ((each, AlgebraCost(statistics, unit, each, work)) for each in PathEngine)
@@ -101,7 +103,9 @@ def choose_plan(
         engine = engines[0].engine
     derivations = [derivation_of(each.plan, engine, each.rewritings, each.steps) for each in shown]
     derivations[0] = Derivation(engine) if is_written else derivations[0]
-    considered = (Candidate(way, each.nanoseconds, each.held) for way, each in zip(derivations, shown, strict=True))
+    considered = [Candidate(way, each.nanoseconds, each.held) for way, each in zip(derivations, shown, strict=True)]
+    if is_written:
+        considered[0] = Candidate(derivations[0], *written)
     plan = logical if is_written else best.plan
     return DerivedPlan(query, _estimate(query, derivations[0], plan, best.steps, cost), tuple(considered), engines)
 
