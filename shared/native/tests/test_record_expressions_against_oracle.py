@@ -66,7 +66,9 @@ def test_expressions(expression: RecordExpression, record: dict[str, Value]) -> 
 @quickly
 @given(REGEXES, SPARE, st.integers(0, 3))
 def test_regular_expressions(pattern: str, text: str, group: int) -> None:
-    call = FunctionCall("regexp_extract", (FieldPath(("t",)), Literal(pattern), Literal(min(group, count_groups(pattern)))))
+    call: RecordExpression = FunctionCall(
+        "regexp_extract", (FieldPath(("t",)), Literal(pattern), Literal(min(group, count_groups(pattern))))
+    )
     (found,) = read_natively([call], {"t": text})
     expected = evaluate_record(call, {"t": text}, UNIT)
     event(f"found: {expected is not None}")
@@ -136,12 +138,12 @@ def test_every_function_is_native() -> None:
 
 @pytest.mark.parametrize("pattern", ["(?:.{100}){100}", "[^a]{255}" * 9, "(?:[a-z_]{25}){50}", "(?i)" + "[^k-m]{20}" * 60])
 def test_the_largest_regular_expressions_can_be_compiled(pattern: str) -> None:
-    call = FunctionCall("regexp_extract", (FieldPath(("t",)), Literal(pattern)))
+    call: RecordExpression = FunctionCall("regexp_extract", (FieldPath(("t",)), Literal(pattern)))
     record: dict[str, Value] = {"t": "é" * 10_000}
     assert read_natively([call], record) == [evaluate_record(call, record, UNIT)]
 
 
 @pytest.mark.parametrize("pattern", ["(?:a+)+b", "(?:a|aa)+b", "(?:(?:a+)+)+b", "(a*a*a*a*)b"])
 def test_a_search_that_backtracking_never_ends_ends(pattern: str) -> None:
-    call = FunctionCall("regexp_extract", (FieldPath(("t",)), Literal(pattern)))
+    call: RecordExpression = FunctionCall("regexp_extract", (FieldPath(("t",)), Literal(pattern)))
     assert read_natively([call], {"t": "a" * 100_000}) == [None]

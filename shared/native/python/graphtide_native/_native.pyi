@@ -20,6 +20,7 @@ __all__ = [
     "Duplicates",
     "EdgeBatch",
     "EventDetector",
+    "Features",
     "JsonLinesDecoder",
     "MatchBatch",
     "Matcher",
@@ -338,7 +339,7 @@ class EdgeBatch:
     def narrowed(self, labels: Sequence[str] | None, attributes: Sequence[str]) -> EdgeBatch:
         """Return the records with these labels of edges, or with any, and all deletions, with no attributes but these."""
 
-    def bare(self, attributes: Sequence[str] = ()) -> EdgeBatch:
+    def bare(self, attributes: Sequence[str] = ...) -> EdgeBatch:
         """Return the records with these attributes, missing ones too, and without their bytes as they came."""
 
     def pack(self) -> bytes:
