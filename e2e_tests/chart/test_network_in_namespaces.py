@@ -76,7 +76,7 @@ def test_what_the_architecture_names_goes_through_and_nothing_else() -> None:
     inside = [each["name"] for each in pods if each["namespace"] == NAMESPACE]
     expected |= {(source, "kube-system", DNS) for source in inside}
     expected |= {(source, "kafka", KAFKA) for source in inside if source != "round-trip"}
-    expected |= {(source, "redis", REDIS) for source in inside if source.startswith("matcher-")}
+    expected |= {(source, "redis", REDIS) for source in inside if source.startswith(("matcher-", "admin-api"))}
     expected |= {(source, "observability", TELEMETRY) for source in (*WORKERS, *CALLED)}
     # What is around is not the release's to bind.
     around = {(source, target, port) for source in AROUND for target in AROUND if source != target for port in AROUND[target]}

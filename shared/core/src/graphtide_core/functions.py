@@ -110,7 +110,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
         "date_part('part', time[, 'zone'])",
         2,
         3,
-        "a part of a time in a zone, else in UTC; the time is a text in ISO 8601, or ticks of the stream, of the years 1 to "
+        "a part of a time in a zone, else in UTC. The time is a text in ISO 8601, or ticks of the stream. Its year is 1 to "
         "9999, in a zone with a name 1900 to 2099",
     ),
     "cidr_contains": Function(

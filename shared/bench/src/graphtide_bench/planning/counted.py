@@ -15,10 +15,8 @@ import json
 import random
 import time
 from dataclasses import dataclass, replace
-from statistics import median
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-import typer
 from graphtide_core.time import TimeUnit
 from graphtide_native.stages import Stages
 from graphtide_query import parse_subgraphs
@@ -27,13 +25,18 @@ from graphtide_query.families import AUTO, PlannerOptions, family_of
 from graphtide_query.families.family import PlanningContext
 from graphtide_wire.partial_matches import read_view
 
+from graphtide_bench.frame.runs import Spread
+from graphtide_bench.frame.script import Script
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import Assigned, CountedPart
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.records import EdgeBatch
+
+    from graphtide_bench.frame.script import Row
 
 TEXT: Final = """
 PATTERN transfer
@@ -108,8 +111,8 @@ def join_of(pattern: SubgraphPattern, plan: Assigned) -> str:
     return f"{found.engine} {how}".strip()
 
 
-def measure(stream: FoolingStream, engine: str, repeats: int) -> list[str]:
-    """Return rows: the plan by estimates and the plan by counts, each with its rate, state and matches."""
+def measure(stream: FoolingStream, engine: str, repeats: int) -> Iterator[Row]:
+    """Yield rows: the plan by estimates and the plan by counts, each with its rate, state and matches."""
     pattern, family, options = stream.pattern, family_of(stream.pattern), PlannerOptions(engine)
     bare = PlanningContext(statistics=stream.statistics)
     by_estimates = family.assign(pattern, options, bare)
@@ -124,27 +127,34 @@ def measure(stream: FoolingStream, engine: str, repeats: int) -> list[str]:
         message = f"{engine}: the plans find different matches"
         raise AssertionError(message)
     edges = sum(map(len, stream.batches))
-    return [
-        f"| {engine} | {name} | {join_of(pattern, plans[name])} | {edges / median(ran.seconds for ran in some):,.0f} "
-        f"| {some[0].peak:,} | {some[0].matches:,} |"
-        for name, some in runs.items()
-    ] + [f"  {', '.join(each.edges)}: estimated {each.estimated:,.0f}, counted {each.counted:,.0f}" for each in evidence]
+    refuted = "; ".join(f"{', '.join(each.edges)}: {each.estimated:,.0f}, counted {each.counted:,.0f}" for each in evidence)
+    for name, some in runs.items():
+        yield {
+            "planned for": engine,
+            "by": name,
+            "plan": join_of(pattern, plans[name]),
+            "estimates refuted": refuted,
+            "edges/s": Spread.of(edges / ran.seconds for ran in some).rounded(0),
+            "most partial matches": some[0].peak,
+            "matches": some[0].matches,
+        }
 
 
-def main(
-    edges: Annotated[int, typer.Option(help="Edges of the stream.")] = 60_000,
-    window: Annotated[int, typer.Option(help="Edges of the window.")] = 6_000,
-    vertices: Annotated[int, typer.Option(help="Vertices of the stream.")] = 600,
-    repeats: Annotated[int, typer.Option(help="Runs of each plan, in turn.")] = 5,
-    seed: Annotated[int, typer.Option(help="Seed of the stream.")] = 1,
-) -> None:
-    """Print a table of the plans of each engine."""
-    stream = FoolingStream(edges, window, vertices, seed)
-    typer.echo("| planned for | by | plan | edges/s | most partial matches | matches |\n|---|---|---|---:|---:|---:|")
-    rows: Sequence[str] = [row for engine in ("timing", "sj-tree", AUTO) for row in measure(stream, engine, repeats)]
-    for row in rows:
-        typer.echo(row)
+def main() -> None:
+    """Measure, and show the plans of each engine."""
+    script = Script(__file__, __doc__)
+    script.option("--edges", type=int, default=60_000, help="edges of the stream")
+    script.option("--window", type=int, default=6_000, help="edges of the window")
+    script.option("--vertices", type=int, default=600, help="vertices of the stream")
+    script.option("--repeats", type=int, default=5, help="runs of each plan, in turn")
+    script.option("--seed", type=int, default=1, help="seed of the stream")
+    asked = script.arguments()
+    stream = FoolingStream(asked.edges, asked.window, asked.vertices, asked.seed)
+    for engine in ("timing", "sj-tree", AUTO):
+        for row in measure(stream, engine, asked.repeats):
+            script.add(row)
+    script.hand_out()
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    main()

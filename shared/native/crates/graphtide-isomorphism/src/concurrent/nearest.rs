@@ -5,6 +5,7 @@
 use std::sync::PoisonError;
 
 use graphtide_engine::nearest::Nearest;
+use graphtide_graph::clock;
 
 use super::item::{Node as Stored, Nodes};
 use super::sync::Arc;
@@ -33,7 +34,7 @@ impl nearest::Lists for Concurrent {
     fn offer_newest(&self, lists: &[List], nearest: &mut Nearest) {
         for Held { edge, .. } in self.held.iter().rev() {
             let edges = lists[0].edges.len();
-            if !nearest.is_alive(edge.at) || nearest.excludes(edges, edge.at.saturating_add(1)) || !nearest.look() {
+            if !nearest.is_alive(edge.at) || nearest.excludes(edges, clock::add(edge.at, 1)) || !nearest.look() {
                 return;
             }
             for list in lists {

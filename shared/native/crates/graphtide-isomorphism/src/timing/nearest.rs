@@ -1,6 +1,7 @@
 //! The partial matches of the expansion lists, as [`nearest`](crate::nearest) walks them.
 
 use graphtide_engine::nearest::{Nearest, Rank};
+use graphtide_graph::clock;
 
 use super::{Binding, ItemId, NodeRef, Timing, step};
 use crate::arena::NIL;
@@ -30,7 +31,7 @@ impl Lists for Timing {
         let mut binding = Binding::new(&self.shape);
         let edges = lists[0].edges.len();
         for held in self.edges.newest_first() {
-            if !nearest.is_alive(held.at) || nearest.excludes(edges, held.at.saturating_add(1)) || !nearest.look() {
+            if !nearest.is_alive(held.at) || nearest.excludes(edges, clock::add(held.at, 1)) || !nearest.look() {
                 return;
             }
             let mut chain = held.chain;
