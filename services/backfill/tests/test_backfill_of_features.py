@@ -12,8 +12,10 @@ from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.result_folder import ResultFolder
 from graphtide_backfill.adapters.statement_files import StatementFiles
 from graphtide_backfill.application.backfill import Asked, Backfill
+from graphtide_backfill.bootstrap import check
 from graphtide_backfill.domain.sizing import Machine
 from graphtide_backfill.domain.task import Task
+from graphtide_core.errors import InvalidPatternError
 from graphtide_core.match import SubgraphMatch
 from graphtide_query import parse, parse_streams
 from graphtide_testing.found import keys_in_json_lines
@@ -70,3 +72,12 @@ def test_slices_find_what_one_pass_finds(tmp_path: Path, seed: int, length: int)
     assert fields_in(lines) == fields_in(of_one_pass)
     assert totals.slices > 2
     assert totals.matches > 10
+
+
+def test_a_feature_over_an_attribute_that_history_lacks_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").write_bytes(to_json_lines(random_stream(random.Random(1), StreamShape(max_records=5))))
+    (definition,) = parse_streams("STREAM s SET n = n FEATURE total = sum(m) OVER 50ms")
+    task = Task(parse("PATTERN p MATCH (a)-[e]->(b) WHERE e.total > 3 ON s WINDOW 2"), features=definition.features)
+    history = StatementFiles(str(tmp_path / "history.jsonl"), definition, "jsonl")
+    with pytest.raises(InvalidPatternError, match="feature 'total': the stream has no attribute 'm'"):
+        check(task, history)

@@ -11,6 +11,7 @@ import pytest
 from graphtide.cli.app import app
 from graphtide.counted_features import CountedFeatures
 from graphtide_core.edge import Edge
+from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_native import features as native
@@ -138,3 +139,16 @@ def test_windows_that_are_too_long_to_hold_are_said(monkeypatch: pytest.MonkeyPa
         "40 records of stream flows left the windows of its features early: they hold 20. Shorten OVER, or state WHERE"
     ]
     assert Duration(1, "h") == definition.features[0].longest
+
+
+def test_a_feature_over_an_attribute_that_is_not_there_is_said(tmp_path: Path) -> None:
+    stated = "STREAM flows FEATURE sent = sum(sise) PER src OVER 1m"
+    pattern = "PATTERN p MATCH (a)-[e]->(b) WHERE e.sent > 1 ON flows WINDOW 1s"
+    options = graphtide.MatchOptions(stream=stated)
+    (tmp_path / "flows.csv").write_text(to_csv(draw_edges(8)))
+    with pytest.raises(InvalidPatternError, match="feature 'sent': the stream has no attribute 'sise'") as refused:
+        list(graphtide.match(pattern, tmp_path / "flows.csv", options))
+    assert refused.value.hint == "did you mean size?"
+    counted = CountedFeatures(parse_streams(stated), {"sent"}, TimeUnit.MILLISECOND)
+    counted.add_to(JsonLinesDecoder(Symbols(), ("sise", "sent"), {}, keep_raw=False).decode(to_json_lines(draw_edges(8))))
+    assert counted.losses() == ["no record of stream flows had the attribute 'sise', which its features read"]

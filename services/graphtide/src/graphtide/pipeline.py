@@ -354,8 +354,10 @@ class Pipeline:
             self._merged = reader
             for name, own in reader.streams():
                 if own.columns is not None:
+                    self._features.refuse_unknown(own.columns, name)
                     refuse_unknown_attributes(self.patterns, [*own.columns, *self._features.names_of(name)], stream=name)
         elif reader is not None and reader.columns is not None:
+            self._features.refuse_unknown(reader.columns)
             refuse_unknown_attributes(self.patterns, [*reader.columns, *self._features.names_of()])
         # Of merged streams each is cleared of its own duplicates.
         has_ids = reader is not None and self._merged is None and (not has_columns or reader.has_ids)

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import RECORD_FIELDS, Aggregation
 from graphtide_core.record_expression import FieldPath, field_paths, operands_of
-from graphtide_core.suggestion import show
+from graphtide_core.suggestion import did_you_mean, show
 from graphtide_core.time import MAX_EVENT_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.time import Duration, TimeUnit
@@ -175,6 +175,20 @@ def check_feature(feature: Feature, features: Collection[str], taken: Collection
         message = f"the feature {show(feature.name)} reads the feature {show(read)}"
         raise InvalidPatternError(message, hint="a feature reads attributes and fields; patterns compare features")
     _check_windows(feature, unit)
+
+
+def refuse_unknown_inputs(features: Iterable[Feature], columns: Sequence[str]) -> None:
+    """Do nothing if a stream with these columns has what features read.
+
+    Raises:
+        InvalidPatternError: it does not, so a feature would count nothing.
+    """
+    for feature in features:
+        for each in feature.inputs():
+            if each not in columns:
+                message = f"feature {show(feature.name)}: the stream has no attribute {show(each)}"
+                hint = did_you_mean(each, columns) or f"the stream's columns are {', '.join(columns)}"
+                raise InvalidPatternError(message, hint=hint)
 
 
 def check_condition(condition: RecordExpression) -> None:
