@@ -45,14 +45,13 @@ def calls(act: Callable[[], object], most: int) -> int:
     # What others left behind is not collected meanwhile: callbacks of that would count.
     gc.collect()
     gc.disable()
+    profiler.enable()
     try:
+        # The last look ends before the profiler does: a later one would enable it again, for the rest of the process.
         with _looking(look):
-            profiler.enable()
-            try:
-                act()
-            finally:
-                profiler.disable()
+            act()
     finally:
+        profiler.disable()
         gc.enable()
     return _count(profiler, most, look)
 
