@@ -23,6 +23,7 @@ from graphtide_core.stream_definition import (
     StreamClock,
     StreamDefinition,
 )
+from graphtide_core.stream_partition import Partition
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_query.language import stream_hints
 
@@ -108,11 +109,11 @@ def test_clauses_come_in_any_order_and_keywords_in_any_case() -> None:
     assert isinstance(tick, EventClause)
     assert (pay.label, pay.source.label, pay.target.label) == (Literal("pay"), field("kind"), Literal("big shop"))
     assert (linked.label, linked.source.label, linked.id) == (None, None, field("other"))
-    assert [each.name for each in (*linked.sets, *night.sets)] == ["n", "order", "h", "ok"]
+    assert [each.name for each in (*linked.sets, *night.sets)] == ["n", "order", "h", "ok", "tenant"]
     assert night.time == RecordTime(field("day"), format="%d/%m/%Y %H:%M", zone="Europe/Berlin")
     assert (night.unit, night.lateness, night.nulls) == (TimeUnit.MICROSECOND, Duration(0), ("",))
     assert (night.clock, night.duplicates) == (StreamClock.LIVE, DuplicatePolicy.UPDATE)
-    assert night.partition_by == FunctionCall("host_of", (field("url"),))
+    assert night.partition == Partition(FunctionCall("host_of", (field("url"),)), 4)
     assert night.where is not None
     assert night.delete_where is not None
     assert list(field_paths(night.where)) == [field("line"), field("src")]

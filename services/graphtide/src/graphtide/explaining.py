@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, overload
 from graphtide_core.time import TimeUnit
 from graphtide_native.sampling import sample
 from graphtide_query.estimates.colocation import ColocatedLoad
-from graphtide_query.explain import Seen, explain_all
+from graphtide_query.explain import Seen, explain_all, with_localities
 from graphtide_query.families import family_of
 from graphtide_query.nodes import Actual
+from graphtide_query.parts import localities
 from graphtide_query.planner import plan_all
 
 from graphtide.event_questions import questions
@@ -176,7 +177,8 @@ def plan_each(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanat
     plans = plan_all(
         patterns, options.planner_options, unit=options.time_unit, statistics=options.statistics, colocated=colocated
     )
-    return Explanations(explain_all(plans, [None] * len(plans)))
+    where = localities(patterns, options.record_options.stream)
+    return Explanations(with_localities(explain_all(plans, [None] * len(plans)), where))
 
 
 def analyze_run(
@@ -217,7 +219,8 @@ def run_explain(run: Run) -> Explanations:
         return None if pipeline.events is None else pipeline.events.trace({name: reported[name] for name in names})
 
     seen = [_describe_seen(plan.pattern, report, funnel) for plan, report, funnel in zip(plans, reports, funnels, strict=True)]
-    return Explanations(explain_all(plans, seen, pipeline.time_unit, unit_funnel))
+    explanations = explain_all(plans, seen, pipeline.time_unit, unit_funnel)
+    return Explanations(with_localities(explanations, localities(pipeline.patterns, pipeline.definitions)))
 
 
 def _describe_seen(pattern: AnyPattern, report: PatternReport, funnel: Funnel | None) -> Seen:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_core.stream_definition import StreamDefinition
     from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import MatchBatch
     from graphtide_native.matcher import Matcher
@@ -164,6 +165,11 @@ class Pipeline:
     def columns(self) -> Mapping[str, str]:
         """What the stream calls the fields of a record."""
         return self._options.columns
+
+    @property
+    def definitions(self) -> tuple[StreamDefinition, ...]:
+        """The statements of its streams."""
+        return self._options.record_options.stream
 
     @property
     def may_lose(self) -> bool:

@@ -18,6 +18,7 @@ from graphtide_core.record_expression import WITHOUT_QUOTATION, FieldPath, ItemW
 from graphtide_core.record_format import NESTING_TEXT
 from graphtide_core.record_time import RecordTime
 from graphtide_core.stream_features import check_features
+from graphtide_core.stream_partition import Partition, check_partition
 from graphtide_core.suggestion import show
 from graphtide_core.time import MAX_EVENT_TIME, TimeUnit
 
@@ -105,6 +106,18 @@ class EdgeClause:
             raise InvalidPatternError(message, hint=WITHOUT_QUOTATION)
         check_id(self.id)
 
+    @property
+    def is_event(self) -> bool:
+        """False: it has two ends."""
+        return False
+
+    def values_of_fields(self) -> Iterator[tuple[str, RecordExpression]]:
+        """Yield the fields of an edge that a record states, with their values."""
+        yield "src", self.source.value
+        yield "dst", self.target.value
+        if self.label is not None:
+            yield "label", self.label
+
     def expressions(self) -> Iterator[RecordExpression]:
         """Yield every expression over a record."""
         stated = (self.source.value, self.source.label, self.target.value, self.target.label, self.label, self.where, self.id)
@@ -124,6 +137,15 @@ class EventClause:
     def __post_init__(self) -> None:
         """Refuse an id that is the same for every record."""
         check_id(self.id)
+
+    @property
+    def is_event(self) -> bool:
+        """True: it has no ends."""
+        return True
+
+    def values_of_fields(self) -> Iterator[tuple[str, RecordExpression]]:
+        """Yield the type, by the name that it has in an edge, too."""
+        yield "label", self.type
 
     def expressions(self) -> Iterator[RecordExpression]:
         """Yield every expression over a record."""
@@ -155,7 +177,7 @@ class StreamDefinition:
         lateness: how long to wait for late records; None for the default of the place that runs it.
         duplicates: what an id that comes again means; None for the default.
         clock: None for the default.
-        partition_by: what records have in common that keep their order.
+        partition: what divides the stream into parts; None for a stream in one part.
         features: what is counted of its edges and events, in the order of the text.
     """
 
@@ -173,7 +195,7 @@ class StreamDefinition:
     lateness: Duration | None = None
     duplicates: DuplicatePolicy | None = None
     clock: StreamClock | None = None
-    partition_by: RecordExpression | None = None
+    partition: Partition | None = None
     features: tuple[Feature, ...] = ()
 
     def expressions(self) -> Iterator[RecordExpression]:
@@ -182,7 +204,8 @@ class StreamDefinition:
             yield from clause.expressions()
         yield self.time.value
         yield from (each.value for each in self.sets)
-        stated = (self.id, self.where, self.delete_where, self.update_where, self.partition_by)
+        by = None if self.partition is None else self.partition.by
+        stated = (self.id, self.where, self.delete_where, self.update_where, by)
         yield from (each for each in stated if each is not None)
 
     def zones(self) -> frozenset[str]:
@@ -203,6 +226,7 @@ class StreamDefinition:
         self._check_ids()
         check_nulls(self.nulls)
         check_features(self.features, self._attributes(), self.unit)
+        check_partition(self)
         self._check_paths()
         if self.lateness is not None:
             check_lateness(self.lateness, self.unit)

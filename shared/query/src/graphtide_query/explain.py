@@ -21,12 +21,13 @@ from graphtide_query.picture import Box, Drawing
 from graphtide_query.plan_candidate import query_lines, query_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ids import PatternName
     from graphtide_core.plans import AnyPlan, Candidate, CountedPart
 
     from graphtide_query.explanation import UnitFunnel
+    from graphtide_query.locality import Locality
     from graphtide_query.nodes import Actual, Node
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "to_svg",
     "to_text",
     "with_evidence",
+    "with_localities",
 ]
 
 
@@ -88,6 +90,25 @@ def with_evidence(explanation: Explanation, evidence: Sequence[CountedPart]) -> 
         f"{', '.join(each.edges)} estimated {each.estimated:,.3g}, counted {each.counted:,.0f}" for each in evidence
     )
     return replace(explanation, settings={**explanation.settings, "counted": counted})
+
+
+def with_localities(explanations: Sequence[Explanation], localities: Mapping[str, Locality]) -> tuple[Explanation, ...]:
+    """Return explanations that also say where patterns on streams in parts are matched.
+
+    Args:
+        explanations: of all patterns; patterns of a unit have one together.
+        localities: of the patterns whose stream is in parts, by their names.
+    """
+    own = {each.pattern for each in explanations}
+    united = {f"parts of {name}": str(each) for name, each in localities.items() if name not in own}
+    found = []
+    for each in explanations:
+        if each.pattern in localities:
+            said = {"parts": str(localities[each.pattern])}
+        else:
+            said, united = united, {}
+        found.append(replace(each, settings={**said, **each.settings}) if said else each)
+    return tuple(found)
 
 
 def _nothing(_names: Sequence[PatternName]) -> None:

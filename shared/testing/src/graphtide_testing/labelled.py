@@ -24,6 +24,7 @@ from graphtide_query.language.dialect import Dialect
 from graphtide_query.language.spelling import write_name
 from graphtide_query.language.tokens import name_of
 from graphtide_query.layout import Layout
+from graphtide_query.locality import Locality
 from graphtide_query.nodes import Node
 from lark import Token, Transformer, v_args
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.errors import Location
+    from graphtide_core.part_key import PartKey
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import Duration, TimeUnit
     from graphtide_query.explanation import UnitFunnel
@@ -168,6 +170,10 @@ class LabelFamily:
     def lookback(self, pattern: LabelPattern, unit: TimeUnit, /) -> int:
         """Return its window."""
         return pattern.lookback(unit)
+
+    def locality(self, _pattern: LabelPattern, key: PartKey, /) -> Locality:
+        """Return that an edge is in one part; by a vertex key that of its source reports it."""
+        return Locality(key, owners=("source",) if key.is_vertex else ())
 
     def canonical(self, _pattern: LabelPattern, /) -> None:
         """Return None: each is matched by itself."""

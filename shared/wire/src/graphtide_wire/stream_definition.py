@@ -6,11 +6,12 @@ their default. Reading checks what the model checks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, get_type_hints
 
 import msgspec
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError
 from graphtide_core.ids import StreamName
+from graphtide_core.part_key import MOST_PARTS
 from graphtide_core.predicate import Aggregation
 from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import RecordFormat
@@ -25,6 +26,7 @@ from graphtide_core.stream_definition import (
     StreamDefinition,
 )
 from graphtide_core.stream_features import Feature
+from graphtide_core.stream_partition import Partition
 from graphtide_core.time import Duration, TimeUnit
 
 from graphtide_wire.json_form import Name, decode, encode
@@ -121,6 +123,8 @@ class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
     duplicates: Literal["reject", "update", "error"] | None = None
     clock: Literal["data", "live"] | None = None
     partition_by: ExpressionForm | None = None
+    by_vertex: bool = False
+    parts: Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)] = 1
     features: tuple[FeatureForm, ...] = ()
 
 
@@ -162,7 +166,9 @@ def form_of_definition(definition: StreamDefinition) -> DefinitionForm:
         lateness=None if definition.lateness is None else str(definition.lateness),
         duplicates=definition.duplicates and definition.duplicates.value,
         clock=definition.clock and definition.clock.value,
-        partition_by=_write_any(definition.partition_by),
+        partition_by=None if definition.partition is None else _write_any(definition.partition.by),
+        by_vertex=definition.partition is not None and definition.partition.by is None,
+        parts=1 if definition.partition is None else definition.partition.parts,
         features=tuple(map(_write_feature, definition.features)),
     )
 
@@ -195,9 +201,15 @@ def definition_of(form: DefinitionForm) -> StreamDefinition:
         lateness=None if form.lateness is None else Duration.of(form.lateness),
         duplicates=None if form.duplicates is None else DuplicatePolicy(form.duplicates),
         clock=None if form.clock is None else StreamClock(form.clock),
-        partition_by=_read_any(form.partition_by),
+        partition=_read_partition(form),
         features=tuple(map(_read_feature, form.features)),
     )
+
+
+def _read_partition(form: DefinitionForm) -> Partition | None:
+    if form.partition_by is not None:
+        return Partition(_read_any(form.partition_by), form.parts)
+    return Partition(None, form.parts) if form.by_vertex else None
 
 
 def _write_format(stated: RecordFormat) -> FormatForm:

@@ -46,8 +46,8 @@ def read_statement(stream: str, text: str, unit: TimeUnit) -> StreamDefinition:
         check_decodable(definition)
     except UnreadableStreamError as error:
         raise _invalid(str(error)) from error
-    if definition.partition_by is not None:
-        detail = "services do not follow PARTITION BY of a statement: the key of a raw record says what keeps its order"
+    if definition.partition is not None:
+        detail = "services order a stream as a whole and do not divide it into parts: leave PARTITION BY out"
         raise _invalid(detail)
     if definition.unit is not unit:
         detail = (

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.part_key import PartKey
     from graphtide_core.plans import AnyPlan, Assigned, AssignedPlan, Candidate, CountedPart, HostedPlan
     from graphtide_core.predicate import Expression
     from graphtide_core.reads import Reads
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.planner_options import PlannerOptions
     from graphtide_query.language.dialect import Dialect
     from graphtide_query.layout import Layout
+    from graphtide_query.locality import Locality
 
 P_contra = TypeVar("P_contra", bound="AnyPattern", contravariant=True)
 Hosted = TypeVar("Hosted", bound="HostedPlan")
@@ -131,6 +133,10 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         Raises:
             InvalidPatternError: as `reads`.
         """
+        ...
+
+    def locality(self, pattern: P_contra, key: PartKey, /) -> Locality:
+        """Return whether the parts of a stream may match a pattern by themselves. Complexity: O(events * conditions)."""
         ...
 
     def canonical(self, pattern: P_contra, /) -> str | None:

@@ -22,6 +22,7 @@ from graphtide_query.families.variants import RUN_COUNTS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from graphtide_core.part_key import PartKey
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AssignedPlan, Candidate
     from graphtide_core.predicate import Expression
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.planner_options import PlannerOptions
     from graphtide_query.layout import Layout
+    from graphtide_query.locality import Locality
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,12 @@ class SubgraphFamily:
     def lookback(self, pattern: SubgraphPattern, unit: TimeUnit, /) -> int:
         """Return its window, and the intervals of `ONE PER`."""
         return with_past(pattern.one_per, self.reads(pattern).lookback.ticks(unit), unit)
+
+    def locality(self, pattern: SubgraphPattern, key: PartKey, /) -> Locality:
+        """Return what its conditions prove."""
+        from graphtide_query.families.subgraph_locality import locality  # noqa: PLC0415 - streams in parts alone ask
+
+        return locality(pattern, key)
 
     def canonical(self, pattern: SubgraphPattern, /) -> str | None:
         """Return the form of a pattern that reports matches; reported components depend on earlier ones."""

@@ -115,6 +115,8 @@ _WORDS = {
     "_PER": "PER",
     "_EVERY": "EVERY",
     "_OVER": "OVER",
+    "_PARTS": "PARTS",
+    "VERTEX": "VERTEX",
     "_AGAINST": "AGAINST",
     "EXCLUDE": "EXCLUDE CURRENT",
     "_CURRENT": "CURRENT",

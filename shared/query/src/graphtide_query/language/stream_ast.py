@@ -147,10 +147,13 @@ class IdNode(ValueClause):
     __slots__ = ()
 
 
-class PartitionNode(ValueClause):
-    """`PARTITION BY value`."""
+@node
+class PartitionNode:
+    """`PARTITION BY value PARTS n`; without a value by VERTEX, without a number one part."""
 
-    __slots__ = ()
+    value: RecordNode | None
+    parts: ast.Constant | None
+    location: Location
 
 
 class FilterNode(ValueClause):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import StreamName
+from graphtide_core.part_key import check_parts
 from graphtide_core.record_time import SYSLOG, EpochUnit, RecordTime
 from graphtide_core.stream_definition import (
     MOST_CLAUSES,
@@ -25,6 +26,7 @@ from graphtide_core.stream_definition import (
     check_sets,
 )
 from graphtide_core.stream_features import MOST_FEATURES
+from graphtide_core.stream_partition import Partition
 from graphtide_core.suggestion import did_you_mean, show
 from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
 
@@ -33,6 +35,7 @@ from graphtide_query.language.clauses import bind_time, place_errors, require_te
 from graphtide_query.language.feature_binder import bind_features
 from graphtide_query.language.known_zones import refuse_unknown_zone
 from graphtide_query.language.record_expressions import bind_record, place_of
+from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits
 from graphtide_query.language.stream_formats import bind_format
 
 if TYPE_CHECKING:
@@ -122,7 +125,7 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
     taken = [each.name for several in (sets, *(clause.sets for clause in clauses)) for each in several]
     features = bind_features([(each, scope.get(stream_ast.FilterNode)) for each, scope in found.features], taken, unit)
     with place_errors(_place_of_needs(whole, node.name)):
-        return StreamDefinition(
+        definition = StreamDefinition(
             name=StreamName(node.name.text),
             format=None if (stated := whole.get(stream_ast.FormatNode)) is None else bind_format(stated),
             clauses=clauses,
@@ -136,10 +139,11 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
             lateness=_bind_lateness(whole.get(stream_ast.LatenessNode), unit),
             duplicates=_bind_duplicates(whole.get(stream_ast.DuplicatesNode)),
             clock=_bind_clock(whole.get(stream_ast.ClockNode)),
-            partition_by=_bind_value(whole.get(stream_ast.PartitionNode)),
+            partition=None,
             features=features,
             **_bind_record_time(whole),
         )
+    return _divide(definition, whole.get(stream_ast.PartitionNode))
 
 
 _Part = stream_ast.EdgeNode | stream_ast.EventNode
@@ -295,6 +299,20 @@ def _bind_lateness(found: stream_ast.LatenessNode | None, unit: TimeUnit) -> Dur
     with place_errors(amount.location):
         check_lateness(bound, unit)
     return bound
+
+
+def _divide(definition: StreamDefinition, found: stream_ast.PartitionNode | None) -> StreamDefinition:
+    """Return the definition with its parts."""
+    if found is None:
+        return definition
+    parts = 1 if found.parts is None else found.parts.value
+    if not isinstance(parts, int) or parts > MAX_INTEGER:
+        raise beyond_64_bits(found.location)
+    value = None if found.value is None else bind_record(found.value)
+    with place_errors(found.location if found.parts is None else found.parts.location):
+        check_parts(parts)
+    with place_errors(found.location if found.value is None else place_of(found.value)):
+        return replace(definition, partition=Partition(value, parts))
 
 
 def _bind_duplicates(found: stream_ast.DuplicatesNode | None) -> DuplicatePolicy | None:

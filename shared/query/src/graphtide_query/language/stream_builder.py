@@ -158,9 +158,11 @@ class StreamRules(Transformer[Token, object]):
         """`CLOCK live`."""
         return stream_ast.ClockNode(name_of(clock), locate(keyword))
 
-    def stream_partition(self, keyword: Token, value: RecordNode) -> stream_ast.PartitionNode:
-        """`PARTITION BY host`."""
-        return stream_ast.PartitionNode(value, locate(keyword))
+    def stream_partition(self, keyword: Token, value: Token | RecordNode, parts: Token | None) -> stream_ast.PartitionNode:
+        """`PARTITION BY host PARTS 8`, `PARTITION BY VERTEX`."""
+        place = locate(keyword if parts is None else parts)
+        number = None if parts is None else ast.Constant(read_integer(parts, place), place)
+        return stream_ast.PartitionNode(None if isinstance(value, Token) else value, number, locate(keyword))
 
     def feature(self, keyword: Token, name: Token, _sign: Token, function: Token, _bracket: Token, *rest: object) -> object:
         """`FEATURE sent = sum(bytes) PER src OVER 1m`."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphtide_core.record_time import RecordTime
     from graphtide_core.stream_definition import EventClause, LabelledEnd, SetAttribute, StreamDefinition
     from graphtide_core.stream_features import Feature
+    from graphtide_core.stream_partition import Partition
 
     from graphtide_query.language.expression_printer import SpelledExpression
 
@@ -72,10 +73,17 @@ def print_stream(stream: StreamDefinition) -> str:
     settings += [f"CLOCK {stream.clock.value}"] if stream.clock is not None else []
     if settings:
         lines.append(" ".join(settings))
-    if stream.partition_by is not None:
-        lines.append(f"PARTITION BY {_write_value(stream.partition_by)}")
+    if stream.partition is not None:
+        lines.append(_write_partition(stream.partition))
     lines += map(_write_feature, stream.features)
     return "\n".join(lines) + "\n"
+
+
+def _write_partition(partition: Partition) -> str:
+    value = "VERTEX" if partition.by is None else _write_value(partition.by)
+    if partition.by is not None and value.upper() == "VERTEX":
+        value = f"`{value}`"
+    return f"PARTITION BY {value}" + (f" PARTS {partition.parts}" if partition.parts > 1 else "")
 
 
 def _write_format(stated: RecordFormat) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import StreamName
 from graphtide_core.predicate import Literal
 from graphtide_core.record_expression import LARGEST_POSITION, FieldPath, RecordExpression, reads_a_field
@@ -19,6 +21,7 @@ from graphtide_core.stream_definition import (
     StreamClock,
     StreamDefinition,
 )
+from graphtide_core.stream_partition import Partition
 from graphtide_core.time import Duration, TimeUnit
 from hypothesis import strategies as st
 
@@ -152,7 +155,7 @@ def stream_definitions(draw: DrawFn) -> StreamDefinition:
     named = [each.name for several in (sets, *(clause.sets for clause in clauses)) for each in several]
     # A tick is a nanosecond at least, and a window a tick.
     features = draw(stream_features(_READ, named, lengths=(1, 60, 3_600)))
-    return StreamDefinition(
+    definition = StreamDefinition(
         StreamName(draw(NAMES)),
         draw(_STATED["format"]),
         clauses,
@@ -167,6 +170,17 @@ def stream_definitions(draw: DrawFn) -> StreamDefinition:
         draw(_STATED["lateness"]),
         None if identity is None else draw(_STATED["duplicates"]),
         draw(_STATED["clock"]),
-        draw(_EXPRESSION),
+        None,
         features,
     )
+    keys = [each.value for several in (sets, *(clause.sets for clause in clauses)) for each in several]
+    ends = [value for clause in clauses for _, value in clause.values_of_fields()]
+    return _divide(definition, draw(st.sampled_from([None, FieldPath(("src",)), *keys, *ends])), draw(st.integers(0, 3)))
+
+
+def _divide(definition: StreamDefinition, by: RecordExpression | None, parts: int) -> StreamDefinition:
+    """Return a definition in parts, if its edges and events have the key; 0 parts are none."""
+    try:
+        return replace(definition, partition=Partition(by, parts)) if parts else definition
+    except InvalidPatternError:
+        return definition

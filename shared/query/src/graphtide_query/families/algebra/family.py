@@ -23,6 +23,7 @@ from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES, RU
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from graphtide_core.part_key import PartKey
     from graphtide_core.plans import AssignedPlan, Candidate
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.planner_options import PlannerOptions
     from graphtide_query.layout import Layout
+    from graphtide_query.locality import Locality
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,12 @@ class AlgebraFamily:
     def lookback(self, query: GraphQuery, unit: TimeUnit, /) -> int:
         """Return its longest window. Raises as `reads`."""
         return self.reads(query).lookback.ticks(unit)
+
+    def locality(self, query: GraphQuery, key: PartKey, /) -> Locality:
+        """Return what its conditions prove."""
+        from graphtide_query.families.algebra.locality import locality  # noqa: PLC0415 - streams in parts alone ask
+
+        return locality(query, key)
 
     def canonical(self, query: GraphQuery, /) -> None:
         """Return None: queries of one stream share operators even if they differ."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.part_key import PartKey
     from graphtide_core.plans import AssignedPlan, Candidate, EventUnit
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.planner_options import PlannerOptions
     from graphtide_query.layout import Layout
+    from graphtide_query.locality import Locality
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,12 @@ class EventFamily:
     def lookback(self, pattern: EventPattern, unit: TimeUnit, /) -> int:
         """Return its lookback, including the intervals of `ONE PER`."""
         return with_past(pattern.one_per, pattern.match_lookback(unit), unit)
+
+    def locality(self, pattern: EventPattern, key: PartKey, /) -> Locality:
+        """Return what its conditions prove."""
+        from graphtide_query.families.events.locality import locality  # noqa: PLC0415 - streams in parts alone ask
+
+        return locality(pattern, key)
 
     def canonical(self, pattern: EventPattern, /) -> None:
         """Return None: patterns of one stream share sub-patterns whether they are equal or not."""
