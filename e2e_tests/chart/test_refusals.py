@@ -98,7 +98,6 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         "access.ticketSecretKey names a key of a Secret, but no Secret",
     ),
     "tickets of several processes": ({"adminApi": {"replicas": 2}}, "write their key to access.ticketSecretKey"),
-    "two sequencers": ({"sequencer": {"replicas": 2}}, "write sequencer.replicas: 1"),
     "two backfills": ({"backfill": {"enabled": True, "replicas": 2}}, "write backfill.replicas: 1"),
     "backfill on Kubernetes": (
         {"backfill": {"enabled": True, "settings": {"master": "k8s://https://there"}}},

@@ -100,6 +100,24 @@ def test_who_would_shut_out_another_ends_before_it_begins(name: str) -> None:
     assert (deployment["spec"]["strategy"], deployment["spec"]["replicas"]) == ({"type": "Recreate"}, 1)
 
 
+@pytest.mark.parametrize(
+    ("component", "setting"),
+    [
+        ("sequencer", "GRAPHTIDE_INGESTION_REPLICATED"),
+        ("planner", "GRAPHTIDE_PLANNER_REPLICATED"),
+        ("statistics", "GRAPHTIDE_STATISTICS_REPLICATED"),
+    ],
+)
+def test_replicas_that_share_work_know_of_each_other_and_end_one_after_the_other(component: str, setting: str) -> None:
+    alone, several = render(), render({component: {"replicas": 3}})
+    assert alone.one("ConfigMap", component)["data"][setting] == "false"
+    assert several.one("ConfigMap", component)["data"][setting] == "true"
+    spec = several.one("Deployment", component)["spec"]
+    assert (spec["replicas"], spec["strategy"]["rollingUpdate"]) == (3, {"maxSurge": 0, "maxUnavailable": 1})
+    assert several.one("PodDisruptionBudget", component)["spec"]["maxUnavailable"] == 1
+    assert not any(name.endswith(component) for name in alone.of("PodDisruptionBudget"))
+
+
 def test_http_services_are_replaced_without_a_gap() -> None:
     for name in ("ingestion", "admin-api"):
         strategy = render().one("Deployment", name)["spec"]["strategy"]

@@ -16,7 +16,6 @@ from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.streams import StreamOptions, Streams
-from graphtide_ingestion.entrypoints.sequencers import Sequencers
 from graphtide_log.memory import MemoryLog
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_ordering.ordered_records import Packing, Stretch
@@ -27,6 +26,7 @@ from graphtide_ordering.raw_groups import UnreadableRecord, group_records
 from graphtide_ordering.stream_progress import StreamProgress
 from graphtide_ordering.tracing import Onward
 from graphtide_serving.clock import SystemClock
+from graphtide_serving.supervisor import Supervisor
 from graphtide_telemetry.health import Finding
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.waiting import wait_until
@@ -305,8 +305,11 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_is_shut_ou
     log.admin().ensure(topics.of_deployment())
     streams = Streams(log, topics, StreamOptions())
     options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
-    sequencers = Sequencers(
-        streams.look, lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options), look_seconds=0.01
+    sequencers = Supervisor(
+        "sequencers",
+        streams.look,
+        lambda stream: SequencingWorker(log, topics, StreamName(stream), SystemClock(), options),
+        look_seconds=0.01,
     )
     sequencers.start()
     streams.make("late")
@@ -338,11 +341,11 @@ def test_a_stream_that_is_put_in_order_elsewhere_gets_no_sequencer() -> None:
     log.admin().ensure(topics.of_deployment())
     streams = Streams(log, topics, StreamOptions())
     options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
-    sequencers = Sequencers(
-        streams.look,
-        lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options),
+    sequencers = Supervisor(
+        "sequencers",
+        lambda: streams.look() - {"spark"},
+        lambda stream: SequencingWorker(log, topics, StreamName(stream), SystemClock(), options),
         look_seconds=0.01,
-        elsewhere=["spark"],
     )
     streams.make("spark")
     streams.make("here")
@@ -359,8 +362,11 @@ def test_the_sequencer_of_a_stream_that_was_deleted_ends_and_no_other() -> None:
     log.admin().ensure(topics.of_deployment())
     streams = Streams(log, topics, StreamOptions())
     options = Sequencing(linger_seconds=0.0, poll_seconds=0.01)
-    sequencers = Sequencers(
-        streams.look, lambda stream: SequencingWorker(log, topics, stream, SystemClock(), options), look_seconds=0.01
+    sequencers = Supervisor(
+        "sequencers",
+        streams.look,
+        lambda stream: SequencingWorker(log, topics, StreamName(stream), SystemClock(), options),
+        look_seconds=0.01,
     )
     streams.make("gone")
     streams.make("kept")

@@ -10,6 +10,7 @@ callsKubernetes: {{ ne $scaling.mode "off" }}
 grace: {{ mul 2 (include "graphtide.workerEndSeconds" . | int) }}
 settings:
   {{- $own.settings | toYaml | nindent 2 }}
+  replicated: {{ gt (int $own.replicas) 1 }}
   shards: {{ include "graphtide.matchers.shards" . }}
   timeUnit: {{ .Values.streams.unit }}
 nested:

@@ -9,6 +9,7 @@ grace: {{ include "graphtide.httpEndSeconds" . }}
 settings:
   {{- $own.settings | toYaml | nindent 2 }}
   roles: [sequencer]
+  replicated: {{ gt (int $own.replicas) 1 }}
   {{- include "graphtide.ingestion.streams" . | nindent 2 }}
   profile: {{ .Values.profile }}
 pods: {{ toJson $own.pods }}

@@ -6,7 +6,9 @@ prefix: GRAPHTIDE_STATISTICS_
 port: {{ $own.port }}
 worker: true
 grace: {{ mul 2 (include "graphtide.workerEndSeconds" . | int) }}
-settings: {{ toJson $own.settings }}
+settings:
+  {{- $own.settings | toYaml | nindent 2 }}
+  replicated: {{ gt (int $own.replicas) 1 }}
 pods: {{ toJson $own.pods }}
 resources: {{ toJson $own.resources }}
 {{- end }}

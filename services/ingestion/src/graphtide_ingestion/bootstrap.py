@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import is_merged, sources
 from graphtide_log.deployment_topics import topics_on
 from graphtide_log.profile import Profile
@@ -21,8 +22,10 @@ from graphtide_serving.clock import SystemClock
 from graphtide_serving.http import answer_with_problems, health_routes
 from graphtide_serving.process import Workers
 from graphtide_serving.protection.protecting import protect
+from graphtide_serving.replicas import Replicas
 from graphtide_serving.routes import SERVERS, operation_id
 from graphtide_serving.shared_problems import share_problems
+from graphtide_serving.supervisor import LOOK_SECONDS, REPLICATED_LOOK_SECONDS, REPLICATED_PATIENCE, Supervisor
 from graphtide_telemetry import metrics
 from graphtide_telemetry.health import Finding, check
 from graphtide_telemetry.instruments import Gauges
@@ -35,6 +38,7 @@ from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.awaited_verdicts import AwaitedVerdicts
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
 from graphtide_ingestion.application.registered_merges import RegisteredMerges
+from graphtide_ingestion.application.sequenced_streams import SequencedStreams
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.application.stream_statements import LastStatements
@@ -45,12 +49,10 @@ from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits
 from graphtide_ingestion.entrypoints.edges_routes import edges_routes
 from graphtide_ingestion.entrypoints.idempotent_answers import IdempotentAnswers
 from graphtide_ingestion.entrypoints.resets_api import ResetsApi, resets_routes
-from graphtide_ingestion.entrypoints.sequencers import Sequencers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
-    from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log
     from graphtide_serving.loop import Worker
@@ -70,17 +72,19 @@ class Ingestion:
     Attributes:
         app: its HTTP side.
         followers: what it hears of the deployment.
-        sequencers: its other side.
+        sequencers: its other side: a worker for each stream that is put in order here.
+        replicas: the processes that share the streams, if there may be several.
     """
 
     app: FastAPI
     log: Log
     appender: Appender
     followers: Workers
-    sequencers: Sequencers
+    sequencers: Supervisor
     streams: Streams
     settings: Settings
     admission_limit: AdmissionLimit
+    replicas: Replicas | None = None
     gauges: Gauges = field(default_factory=Gauges)
     unmade: dict[str, str] = field(default_factory=dict)
 
@@ -116,8 +120,10 @@ class Ingestion:
         """End what was begun."""
         self.gauges.close()
         self.appender.close()
-        self.followers.end()
         self.sequencers.close()
+        self.followers.end()
+        if self.replicas is not None:
+            self.replicas.leave()
 
 
 def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> Ingestion:
@@ -166,11 +172,17 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
             return MergingWorker(log, topics, stream, time, _merging(settings, stream))
         return SequencingWorker(log, topics, stream, time, replace(_sequencing(settings, stream), schemas=registry))
 
-    sequencers = Sequencers(
-        lambda: streams.look() | merges.look(),
-        worker,
-        elsewhere=settings.elsewhere,
+    replicas = None
+    if settings.replicated and "sequencer" in settings.roles:
+        replicas = Replicas(log, topics, "sequencer", time)
+    work = SequencedStreams(lambda: (streams.look() | merges.look()) - settings.elsewhere, time, replicas)
+    sequencers = Supervisor(
+        "sequencers",
+        work.wanted,
+        lambda name: worker(StreamName(name)),
+        LOOK_SECONDS if replicas is None else REPLICATED_LOOK_SECONDS,
         stuck_seconds=settings.stuck_seconds,
+        patience=None if replicas is None else REPLICATED_PATIENCE,
     )
 
     app = FastAPI(
@@ -192,7 +204,15 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     app.include_router(edges_routes(api, protection.guard.requires))
     app.include_router(resets_routes(resets, protection.guard.requires))
     app.state.ingestion = service = Ingestion(
-        app, log, appender, Workers([schemas, statements, verdicts]), sequencers, streams, settings, admission_limit
+        app,
+        log,
+        appender,
+        Workers([schemas, statements, verdicts, *([] if replicas is None else [replicas])]),
+        sequencers,
+        streams,
+        settings,
+        admission_limit,
+        replicas,
     )
     app.include_router(health_routes(service.alive, service.ready))
     return service

@@ -26,7 +26,8 @@ class Settings(AccessSettings):
         prefix: prefix of topic names.
         host: address to listen on.
         port: port to listen on.
-        roles: parts of the service that this process runs; the sequencers of a deployment run in one process at a time.
+        roles: parts of the service that this process runs; without `replicated` one process of a deployment runs sequencers.
+        replicated: several processes run sequencers; they share the streams, and take over those of one that is lost.
         elsewhere: streams that another program orders, such as the Spark job; this process runs no sequencer for them.
         streams: streams to create at the start.
         create_streams: create an unknown stream when edges for it arrive.
@@ -59,6 +60,7 @@ class Settings(AccessSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8081, ge=0, le=65535)
     roles: frozenset[Literal["http", "sequencer"]] = frozenset({"http", "sequencer"})
+    replicated: bool = False
     elsewhere: frozenset[str] = frozenset()
     streams: tuple[str, ...] = ()
     create_streams: bool = False

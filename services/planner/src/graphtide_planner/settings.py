@@ -8,7 +8,7 @@ from typing import Final, Literal, Self
 from graphtide_core.time import TimeUnit
 from graphtide_query.families import SERVICES
 from graphtide_serving.health_server import HealthSettings
-from graphtide_serving.service import ServiceSettings
+from graphtide_serving.service import ReplicatedSettings
 from pydantic import BaseModel, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 
@@ -101,7 +101,7 @@ class ScalingSettings(BaseModel):
         return self
 
 
-class PlannerSettings(ServiceSettings):
+class PlannerSettings(ReplicatedSettings):
     """Settings of the planner.
 
     Attributes:

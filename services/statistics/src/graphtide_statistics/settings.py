@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from graphtide_serving.health_server import HealthSettings
-from graphtide_serving.service import ServiceSettings
+from graphtide_serving.service import ReplicatedSettings
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
 
-class StatisticsSettings(ServiceSettings):
+class StatisticsSettings(ReplicatedSettings):
     """Settings of the counter.
 
     Attributes:

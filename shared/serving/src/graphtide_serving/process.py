@@ -11,12 +11,14 @@ from graphtide_telemetry.health import STUCK_SECONDS, Finding, Pulse, check
 from graphtide_serving.clock import SystemClock
 from graphtide_serving.health_server import HealthPortError, serving
 from graphtide_serving.loop import run
+from graphtide_serving.supervisor import REPLICATED_LOOK_SECONDS, REPLICATED_PATIENCE, Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from graphtide_serving.health_server import HealthSettings
     from graphtide_serving.loop import Worker
+    from graphtide_serving.replicas import Replicas
 
 
 class Workers:
@@ -52,18 +54,63 @@ class Workers:
             thread.join(timeout)
 
 
-def serve(workers: Iterable[Worker], health: HealthSettings, ping: Callable[[], None]) -> None:
+class ReplicatedWorkers:
+    """Workers that run in one of several processes: in this one while their work falls to it."""
+
+    def __init__(self, workers: Iterable[Worker], replicas: Replicas, *, stuck_seconds: float = STUCK_SECONDS) -> None:
+        """Prepare; nothing runs yet. All workers run together, in one process at a time."""
+        self.stop = Event()
+        self._replicas = replicas
+        self._signs = Workers([replicas], self.stop, stuck_seconds=stuck_seconds)
+        given = {worker.name: worker for worker in workers}
+        self._supervisor = Supervisor(
+            "replicated",
+            lambda: given if replicas.owns(replicas.name) else (),
+            given.__getitem__,
+            REPLICATED_LOOK_SECONDS,
+            stuck_seconds=stuck_seconds,
+            patience=REPLICATED_PATIENCE,
+        )
+
+    def start(self) -> None:
+        """Start to give signs of life; the workers start when their work falls to this process."""
+        self._signs.start()
+        self._supervisor.start()
+
+    def alive(self) -> list[Finding]:
+        """Return whether everything that runs makes rounds."""
+        return [*self._signs.alive(), *self._supervisor.alive()]
+
+    def ready(self) -> list[Finding]:
+        """Return whether it can do the work, or stand by."""
+        return [*self._signs.ready(), *self._supervisor.ready()]
+
+    def end(self) -> None:
+        """Let the workers end their rounds, and leave the work to others."""
+        self._supervisor.close()
+        self._signs.end()
+        self._replicas.leave()
+
+
+def serve(
+    workers: Iterable[Worker], health: HealthSettings, ping: Callable[[], None], replicas: Replicas | None = None
+) -> None:
     """Run workers until SIGTERM or SIGINT, and serve their health over HTTP; call it from the main thread.
 
     Args:
         workers: all of the process.
         health: where health is served.
         ping: raises a `GraphtideError` while the log does not answer.
+        replicas: the processes that share the work; None if this is the only one.
 
     Raises:
         SystemExit: the port of health cannot be opened.
     """
-    running = Workers(workers, stuck_seconds=health.stuck_seconds)
+    running: Workers | ReplicatedWorkers
+    if replicas is None:
+        running = Workers(workers, stuck_seconds=health.stuck_seconds)
+    else:
+        running = ReplicatedWorkers(workers, replicas, stuck_seconds=health.stuck_seconds)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.stop.set())
     try:

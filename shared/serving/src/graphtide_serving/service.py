@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_log.deployment_topics import topics_on
 from graphtide_log.kafka import KafkaLog
 from graphtide_log.kafka.settings import KafkaSettings
 from graphtide_log.profile import Profile
@@ -14,8 +15,10 @@ from graphtide_wire.topics import DEFAULT_PREFIX
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
+from graphtide_serving.clock import SystemClock
 from graphtide_serving.health_server import HealthSettings
 from graphtide_serving.process import serve
+from graphtide_serving.replicas import Replicas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,6 +44,16 @@ class ServiceSettings(BaseSettings):
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
 
 
+class ReplicatedSettings(ServiceSettings):
+    """Settings of a service of which several processes may run.
+
+    Attributes:
+        replicated: several processes of the service run; one works, and another takes over if that is lost.
+    """
+
+    replicated: bool = False
+
+
 def run_service(
     name: str, settings: ServiceSettings, workers: Callable[[Log], Sequence[Worker]], profile: Profile = Profile.THROUGHPUT
 ) -> None:
@@ -52,4 +65,7 @@ def run_service(
     to_standard_error()
     set_up(name, settings.telemetry)
     log = KafkaLog(settings.kafka.connection(name, profile))
-    serve(workers(log), settings.health, log.ping)
+    replicas = None
+    if isinstance(settings, ReplicatedSettings) and settings.replicated:
+        replicas = Replicas(log, topics_on(log, settings.prefix), name, SystemClock())
+    serve(workers(log), settings.health, log.ping, replicas)

@@ -23,6 +23,10 @@ COMMITS_UNREADABLE = Name(
     "commits.unreadable", "records of commits cannot be read; contradictory positions are refused at first"
 )
 WORK_ENDED = Name("work.ended", "a worker ended on request")
+SUPERVISOR_LOOK_FAILED = Name(
+    "supervisor.look_failed", "it is not known which work is wanted, or a worker cannot begin; tried again"
+)
+REPLICAS_SEEN = Name("replicas.seen", "the processes that share work with this one are others than before")
 
 # Records.
 MATCH_UNREADABLE = Name("match.unreadable", "a record of the topic of matches is none; it is passed over")
@@ -52,7 +56,6 @@ MERGED_GAP = Name(
 RESET_REQUESTED = Name("reset.requested", "a user asked to end an epoch of a stream; the raw topic keeps who and when")
 SEQUENCER_WINDOW_CHANGED = Name("sequencer.window_changed", "ids are remembered for another time")
 STATEMENT_USED = Name("statement.used", "the version of the STREAM statement that records of a stream are read by from now on")
-SEQUENCERS_LOOK_FAILED = Name("sequencers.look_failed", "the log does not list its streams; asked again soon")
 
 # Matchers.
 PATTERN_FAILED = Name("pattern.failed", "a pattern failed on a record, and stopped; the others of its stream continue")

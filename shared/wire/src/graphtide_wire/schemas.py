@@ -19,6 +19,7 @@ from graphtide_wire.hosts import HostRecord, ScalingRecord
 from graphtide_wire.match_counts import CountsRecord
 from graphtide_wire.operations import OperationRecord, OperationStatus, RunCut, SliceMarker
 from graphtide_wire.plans import PhysicalForm, form_class
+from graphtide_wire.replicas import ReplicaRecord
 from graphtide_wire.statistics import StatisticsForm
 from graphtide_wire.stream_schema import SchemaRecord
 from graphtide_wire.stream_statement import StatementRecord
@@ -38,6 +39,7 @@ FORMS: Final[dict[str, type[msgspec.Struct]]] = {
     "control.statements": StatementRecord,
     "control.statistics": StatisticsForm,
     "control.status": StatusRecord,
+    "control.replicas": ReplicaRecord,
     "control.verdicts": VerdictRecord,
 }
 """Types by the kind of topic they travel in."""

@@ -172,6 +172,11 @@ class Topics:
         """Long work that users asked for and how far it is; compacted, see `graphtide_wire.operations` for keys."""
         return f"{self.prefix}.control.operations.v1"
 
+    @property
+    def replicas(self) -> str:
+        """Signs of life of replicas that share work; compacted, see `graphtide_wire.replicas` for keys."""
+        return f"{self.prefix}.control.replicas.v1"
+
     def stream_of(self, topic: str) -> str | None:
         """Return the stream of a topic; None if the topic belongs to no stream."""
         prefix, *middle, version = topic.split(".") if "." in topic else (topic, topic)
@@ -226,6 +231,7 @@ class Topics:
             self.status,
             self.hosts,
             self.operations,
+            self.replicas,
         )
         return (
             TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
