@@ -103,7 +103,7 @@ def test_a_replica_that_does_not_read_its_own_signs_lets_all_work_go() -> None:
     world = World()
     alone = world.come("a")
     alone.step()
-    world.clock.sleep(2.5)
+    world.clock.sleep(2)
     assert alone.owned(WORKS)
     world.clock.sleep(1)
     assert not alone.owned(WORKS)

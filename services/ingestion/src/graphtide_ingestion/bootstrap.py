@@ -121,9 +121,9 @@ class Ingestion:
         self.gauges.close()
         self.appender.close()
         self.sequencers.close()
-        self.followers.end()
         if self.replicas is not None:
             self.replicas.leave()
+        self.followers.end()
 
 
 def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> Ingestion:

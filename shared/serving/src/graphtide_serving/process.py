@@ -88,8 +88,8 @@ class ReplicatedWorkers:
     def end(self) -> None:
         """Let the workers end their rounds, and leave the work to others."""
         self._supervisor.close()
-        self._signs.end()
         self._replicas.leave()
+        self._signs.end()
 
 
 def serve(

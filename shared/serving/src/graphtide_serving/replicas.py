@@ -1,7 +1,7 @@
 """Replicas of one service that share its work, by signs of life in the log.
 
-Every replica writes a sign of life each second, and reads those of the others. Work falls to one replica by rendezvous hashing
-of the work's name with those of the replicas that are alive. So all agree once they have read the same signs, and only the
+Every replica writes a sign of life twice a second, and reads those of the others. Work falls to one replica by rendezvous
+hashing of the work's name with the names of those that are alive. So all agree once they have read the same signs, and only the
 work of a replica that comes or goes changes hands.
 
 Agreement is not what keeps results exact: two replicas may do one work for a moment, when they have not read the same. Each
@@ -50,8 +50,8 @@ class ReplicaTimes:
         lost_seconds: without a sign, after which it is lost.
     """
 
-    beat_seconds: float = 1.0
-    lost_seconds: float = 3.0
+    beat_seconds: float = 0.5
+    lost_seconds: float = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,7 @@ class Replicas:
         self._opened: _Opened | None = None
         self._signs: dict[str, float] = {}
         self._beat = 0
+        self._has_left = False
         self._due = self._settled_at = self._stepped_at = 0.0
         self._seen = _Seen()
 
@@ -158,7 +159,7 @@ class Replicas:
         if self._clock.monotonic() - self._stepped_at >= self._times.lost_seconds:
             self._settle()
         self._stepped_at = self._clock.monotonic()
-        if self._stepped_at >= self._due:
+        if self._stepped_at >= self._due and not self._has_left:
             self._due = self._stepped_at + self._times.beat_seconds
             opened.writer.write([encode_replica(self._topics.replicas, ReplicaRecord(self._role, self._replica, self._beat))])
             opened.writer.flush(_FLUSH_SECONDS)
@@ -168,8 +169,8 @@ class Replicas:
         self._look(opened)
 
     def leave(self) -> None:
-        """Say that this replica leaves, so that others need not wait; call it when its work has ended."""
-        self._seen = _Seen()
+        """Leave, so that others need not wait: no sign follows. Call it when its work has ended."""
+        self._has_left, self._seen = True, _Seen()
         try:
             writer = self._log.writer()
             try:
@@ -218,7 +219,7 @@ class Replicas:
         # Of a process that ended at once nobody else says so, and the next to come would wait for it.
         opened.writer.write([encode_leaving(self._topics.replicas, self._role, each) for each in lost if each != self._replica])
         own = self._signs.get(self._replica)
-        if own is None or now < self._settled_at:
+        if own is None or now < self._settled_at or self._has_left:
             self._seen = _Seen()
             return
         alive = frozenset(self._signs)
