@@ -43,8 +43,8 @@ class Settings(AccessSettings):
         clock_of: `clock` of single streams.
         max_ahead_seconds: most seconds that an edge may be ahead of the wall clock; `inf` accepts any time.
         max_ahead_seconds_of: `max_ahead_seconds` of single streams.
-        schema_registry: URL of the registry that keeps the schemas of Avro messages, such as `https://user:password@host`;
-            it is asked for messages of streams whose statement states none.
+        schema_registry: URL of the registry that keeps the schemas of Avro messages, such as `https://user:password@host`. It
+            is asked for messages of streams whose statement states no schema.
         profile: `low-latency` batches edges for at most 5 ms, `throughput` for 50 ms.
         raw_form: form of edges in the raw topic: `batches`, already decoded, or `text`, which older
             sequencers read too.

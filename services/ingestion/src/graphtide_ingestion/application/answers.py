@@ -1,7 +1,7 @@
 """First answers by idempotency key: a request with a known key gets the first answer again.
 
-Answers are kept in memory, for a time and up to a number: after a restart of the service a repeated request is written again,
-and the filter of duplicates drops those of its edges that have ids.
+Answers are kept in memory, for a time and up to a number. After a restart of the service a repeated request is written again.
+The filter of duplicates then drops those of its edges that have ids.
 """
 
 from __future__ import annotations

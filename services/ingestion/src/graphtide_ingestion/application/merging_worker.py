@@ -1,9 +1,9 @@
 """The work of one merged stream: ordered records of its streams in, their edges in one order out, each exactly once.
 
-A round reads, lets `graphtide_ordering.merging.stream_merger` decide (its docstring has the argument), and commits what is to
-go out together with the positions once it is large or old enough. A crash forgets all that happens in between.
-If the log has lost the positions for good, merging continues at the time of the last edge that went out: none is lost, and
-those of that one time may come again.
+A round reads, and lets `graphtide_ordering.merging.stream_merger` decide (its docstring has the argument). It commits the
+output together with the positions once it is large or old enough. A crash forgets all that happens in between. If the log has
+lost the positions for good, merging continues at the time of the last edge that went out. None is lost, and those of that one
+time may come again.
 """
 
 from __future__ import annotations

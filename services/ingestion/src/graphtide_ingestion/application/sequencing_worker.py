@@ -1,7 +1,7 @@
 """The work of one stream's sequencer: raw records in, ordered records and dead letters out, each exactly once.
 
-A round reads, lets `graphtide_ordering.stream_sequencer` decide (its docstring has the argument), and commits what is
-to go out together with the positions once it is large or old enough. A crash forgets all that happens in between.
+A round reads, and lets `graphtide_ordering.stream_sequencer` decide (its docstring has the argument). It commits the output
+together with the positions once it is large or old enough. A crash forgets all that happens in between.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A body of edges, read block by block: good edges to pass on, bad ones for the dead letters.
 
 Good edges keep their bytes, lines and ordinals. A passage is handed on as a batch, so that the sequencer need not decode it
-again. It is handed on as text if it has few edges, whose batch would be larger; if it has attributes that were not decoded; if
-a known column looks like texts; or if its values would take too much memory. Text is handed on as it came, except the header
-line, which gets the canonical names, and a substitute on the line of each edge that was rejected: a reader of the text counts
-it.
+again. It is handed on as text in four cases. It has few edges, whose batch would be larger; it has attributes that were not
+decoded. Or a known column looks like texts, or its values would take too much memory. Text is handed on as it came, with two
+exceptions. The header line gets the canonical names, and each rejected edge gets a substitute on its line, because a reader of
+the text counts it.
 Cost: one pass of the decoder.
 """
 

@@ -1,7 +1,7 @@
 """Bodies of Avro and Protobuf for a stream whose STREAM statement reads them, cut into raw records where records end.
 
 A body is an Avro object container file, one message, or Protobuf messages with their lengths before them. A raw record is a
-message, or blocks of an Avro file behind its header, which are a file again: the sequencer reads both as those of the raw
+message, or blocks of an Avro file behind its header, which are a file again. The sequencer reads both as those of the raw
 topic, and makes the dead letters. What cannot be cut is an error that names the byte.
 Cost: one pass of the decoder, and a copy of the bytes. Memory: a block or message, of `MOST_EDGE_BYTES` at most.
 """

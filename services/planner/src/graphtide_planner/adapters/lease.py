@@ -1,11 +1,11 @@
 """The right to lead as a Lease of `coordination.k8s.io/v1`, by the rules of `client-go`'s leader election.
 
-A Lease names its holder and is renewed by it. A process that finds one unchanged for its duration takes it; changes are
-timed by our own monotonic clock from when we saw them, so that clocks need not agree. Every write names the version that was
-read: of two that write at once, one gets 409 Conflict. A holder that could not renew stops leading before others may take it.
+A Lease names its holder and is renewed by it. A process that finds one unchanged for its duration takes it. Changes are timed
+by our own monotonic clock from when we saw them, so clocks need not agree. Every write names the version that was read: of two
+that write at once, one gets 409 Conflict. A holder that could not renew stops leading before others may take it.
 
-The client's own `leaderelection` runs loops without an end, by the clock of the wall, and gives nothing back; so this is ours:
-no thread, one request where one is due.
+The client's own `leaderelection` runs loops without an end, by the wall clock, and gives nothing back. So this is ours: no
+thread, one request where one is due.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Matcher services as StatefulSets of one namespace: listed once and watched from then on, scaled by their subresource.
 
-The watch runs in a thread of its own. It begins where the list ended; bookmarks move it forward while nothing happens, so that
-it can continue there when the server ends it, which it does again and again. If the server has forgotten that place (410 Gone),
+The watch runs in a thread of its own. It begins where the list ended. Bookmarks move it forward while nothing happens, so it
+can continue there when the server ends it, which it does again and again. If the server has forgotten that place (410 Gone),
 all are listed anew. Any other end of it is raised to the next reader, and the owner opens anew.
 
-To scale is a merge patch of `spec.replicas` that names the version of what was seen: if anything has changed since, the API
+To scale is a merge patch of `spec.replicas` that names the version of what was seen. If anything has changed since, the API
 refuses it (409 Conflict) and nothing is lost but a moment.
 """
 

@@ -1,10 +1,10 @@
 """The planner: follows what is registered, counted and said, and publishes plans.
 
 Only one planner of a deployment works: a planner that opens shuts the one before out. So what is published is what was read at
-the opening and what this one wrote since. Each round publishes what a few patterns need in one transaction: a planner that is
-killed at any moment left whole decisions, and the next one makes the same ones, as they follow from the topics alone. When a
-pattern is looked at again depends on what was seen before; a planner that comes back looks at all of them.
-Other records in the topic of plans come from writers that may not write it, and are put right.
+the opening and what this one wrote since. Each round publishes what a few patterns need in one transaction. So a planner that
+is killed at any moment left whole decisions. The next one makes the same ones, as they follow from the topics alone. When a
+pattern is looked at again depends on what was seen before; a planner that comes back looks at all of them. Other records in the
+topic of plans come from writers that may not write it, and are put right.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Where the planner and the scaler of a process meet: each is a thread of its own, and neither may touch what the other knows.
 
-The scaler says which shards there are and which are to go. The planner says, when it is asked, what holds its shards: its
-answer names the shards that it used, so that it is not taken for one about others. A planner that is not open answers
-nothing.
+The scaler says which shards there are and which are to go. The planner says, when it is asked, what holds its shards. Its
+answer names the shards that it used, so it is not taken for one about others. A planner that is not open answers nothing.
 """
 
 from __future__ import annotations

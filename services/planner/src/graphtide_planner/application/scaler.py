@@ -1,7 +1,7 @@
 """The scaler: follows what hosts cost and the number of replicas, and asks for others.
 
-It decides every few seconds, by `graphtide_planner.domain.scaling`, where the planner of its process plans and it leads: the
-one has the transactional id, the other the right to ask for replicas, and a process that has not both does nothing. More
+It decides every few seconds, by `graphtide_planner.domain.scaling`, where the planner of its process plans and it leads. The
+planner has the transactional id, the leader the right to ask for replicas. A process that does not have both does nothing. More
 replicas are asked for at once; the planner gives them patterns when they are ready. For fewer, patterns leave the last shards
 first, and only when no plan needs those any more are they taken away.
 
@@ -56,8 +56,8 @@ class ScalingPlan:
     """What the scaler works by.
 
     Attributes:
-        mode: `follow` leaves the number of replicas to others and gives plans to those that run; `dry-run` decides, and
-            asks only whether it could be done; `on` does it.
+        mode: `follow` leaves the number of replicas to others and gives plans to those that run. `dry-run` decides, and asks
+            only whether it could be done; `on` does it.
         bounds: of each service that is scaled.
         aims: what is too much.
         every_seconds: time between two decisions.

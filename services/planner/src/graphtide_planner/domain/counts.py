@@ -1,12 +1,12 @@
 """Partial matches of running plans by step, where they contradict the estimates that plans were chosen by.
 
-Hosts count in their statuses what each step of a plan stores. A count that is far from the estimate becomes evidence: plans of
+Hosts count in their statuses what each step of a plan stores. A count that is far from the estimate becomes evidence. Plans of
 the pattern are weighed with it from then on, also those that do not store that part. It is kept for the version of the pattern,
-so that a plan is not chosen again for the estimate that it refuted, and it is in the plan that was chosen by it.
-A count that is larger than estimated says so at any time. One that is smaller may be of a window that is not full yet, or of a
-quiet stream: it counts once the plan has run for as long as the window, and beside the single edges, whose counts say how much
-of the stream there is.
-Cost: a comparison for each step of a status; a pattern is looked at again when a count contradicts, and then each time that it
+so a plan is not chosen again for the estimate that it refuted. The plan that was chosen by it has it, too. A count that is
+larger than estimated says so at any time. One that is smaller may be of a window that is not full yet, or of a quiet stream. So
+it counts once the plan has run for as long as the window. It counts beside the single edges, whose counts say how much of the
+stream there is.
+Cost: a comparison for each step of a status. A pattern is looked at again when a count contradicts, and then each time that it
 has doubled.
 """
 

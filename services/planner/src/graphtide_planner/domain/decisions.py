@@ -1,7 +1,7 @@
 """What to publish of one pattern next, from what is known: a pure function that is asked again whenever something changed.
 
-A match is neither lost nor reported twice, because what is reported of a version of a pattern is one stretch of the ordered
-stream, cut between hosts:
+A match is neither lost nor reported twice. What is reported of a version of a pattern is one stretch of the ordered stream, cut
+between hosts:
 
 * The first plan starts where the stream ended when the pattern was registered.
 * On one host plans change in place: the host continues where it is, and ignores the start in the plan.
@@ -10,15 +10,15 @@ stream, cut between hosts:
   the host has said that the plan runs it is not asked to move: there may be no such host.
 * A plan leaves a shard that will be removed, or that has more plans than others, as it leaves a service.
 * What was published is not taken back before the host has answered. The host may be ahead of what is known of it.
-* If a host reports that a plan stopped which was to run, or no plan can be read though a host reported on the version,
-  another program has written to the topic of plans. The pattern continues from where hosts report that it is.
+* Another program has written to the topic of plans in two cases. A host reports that a plan stopped which was to run, or no
+  plan can be read though a host reported on the version. The pattern continues from where hosts report that it is.
 
-A new version of a pattern follows the old one by the same rule, so that each edge completes matches of one version: the old one
-is published as stopped until the new one's start, and the new one starts where the host says that the old one ended, which is
-later if the host was ahead. If the old one ended by itself, its host does not exist, or it was of another stream, the
-new one starts where the stream ended when it was registered. So does a pattern that was registered after a deletion: it has no
-predecessor, whether or not the deletion was seen by itself. No version reports what is before its own start; one that was
-replaced before it began reports nothing.
+A new version of a pattern follows the old one by the same rule, so each edge completes matches of one version. The old one is
+published as stopped until the new one's start. The new one starts where the host says that the old one ended, which is later if
+the host was ahead. The new one starts where the stream ended when it was registered, if the old one has no such end. That is so
+if the old one ended by itself, its host does not exist, or it was of another stream. A pattern that was registered after a
+deletion starts there, too: it has no predecessor, whether or not the deletion was seen by itself. No version reports what is
+before its own start; one that was replaced before it began reports nothing.
 
 Patterns that are equal except for their names are given to one host, with one plan, for it matches them by one engine.
 

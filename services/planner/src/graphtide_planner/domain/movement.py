@@ -1,8 +1,8 @@
 """Whose plans a new snapshot may change.
 
-Those of a label that came, went, or is twice or half as frequent as when plans were looked at last; all where the stream has
-drifted (`graphtide_core.statistics.drift`), which also shows what labels alone do not. Snapshots come every few seconds
-and mostly say the same, and to plan a pattern takes milliseconds.
+Those of a label that came, went, or is twice or half as frequent as when plans were looked at last. All, if the stream has
+drifted (`graphtide_core.statistics.drift`), which also shows what labels alone do not. Snapshots come every few seconds and
+mostly say the same, and to plan a pattern takes milliseconds.
 Cost: O(types of edges) a snapshot.
 """
 

@@ -1,8 +1,8 @@
 """Which patterns run in one pass: each host matches the plans of a stream together.
 
-What a plan costs depends on what runs beside it, so patterns are to be looked at again when those of their engine have become
-twice as many. So a registration leads to two looks at most, on the average, however many patterns there are.
-Patterns that one engine matches together (`shared_units`) count once.
+What a plan costs depends on what runs beside it. So patterns are looked at again when those of their engine have become twice
+as many. So a registration leads to two looks at most, on the average, however many patterns there are. Patterns that one engine
+matches together (`shared_units`) count once.
 """
 
 from __future__ import annotations

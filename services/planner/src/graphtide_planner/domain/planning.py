@@ -82,8 +82,8 @@ def pattern_of(record: PatternRecord) -> AnyPattern:
     """Return the pattern that was registered.
 
     Raises:
-        InvalidQueryError: the text is wrong, or not of the name and the stream it was registered for, or reads something else
-            than others take it to read.
+        InvalidQueryError: the text is wrong, or not of the name and the stream that it was registered for. Or it reads
+            something else than others take it to read.
     """
     pattern = pattern_in(record.text)
     stream = ordered_stream(pattern)
@@ -106,7 +106,7 @@ def stream_of(plan: PlanRecord) -> str:
 def make_plan(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assigned:
     """Plan a pattern on the newest statistics; `considered` begins with the plan itself and its estimated cost.
 
-    Of an event pattern it says how it is to be grouped with those that its host has beside it; of a graph query, how the plan
+    For an event pattern it says how to group it with those that its host has beside it. For a graph query it says how the plan
     follows from it.
 
     Raises:

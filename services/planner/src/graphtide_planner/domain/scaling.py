@@ -3,14 +3,14 @@
 What it keeps to:
 
 * What is wanted is within the bounds, and one step at most from what there is, where that is within the bounds.
-* At constant load the number becomes constant. Replicas are taken away only if the rest would carry all that was measured, the
-  share that every host pays for reading the stream counted again for each. A number that was once left because it did not
-  suffice is not tried again before the load is clearly less than it was then, however unevenly patterns spread.
+* At constant load the number becomes constant. Replicas are taken away only if the rest would carry all that was measured. The
+  share that every host pays for reading the stream is counted again for each. A number that was once left because it did not
+  suffice is not tried again before the load is clearly less than then. That holds however unevenly patterns spread.
 * Nothing is decided while replicas are not ready, while loads are missing for fewer replicas, or soon after a change.
 * Fewer replicas are wanted long before there are fewer: patterns leave the last shards first. Load that comes back meanwhile
   ends that.
 
-Each replica reads the streams of its patterns whole, so replicas divide what patterns cost and not what a stream costs; and a
+Each replica reads the streams of its patterns whole, so replicas divide what patterns cost and not what a stream costs. A
 pattern is on one of them, so more replicas than patterns are of no use.
 """
 

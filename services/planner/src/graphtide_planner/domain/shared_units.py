@@ -2,7 +2,8 @@
 
 So they are placed together, and have one plan: that of the first of them, by name. They cost their host what one of them costs.
 A pattern with the plan of another is examined again when that one gets another plan.
-Cost: O(text) for each text once; to ask for those that are equal, and to add or remove one, in proportion to how many they are.
+Cost: O(text) for each text once. To ask for those that are equal, and to add or remove one, costs in proportion to how many
+they are.
 """
 
 from __future__ import annotations

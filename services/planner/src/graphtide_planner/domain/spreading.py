@@ -1,7 +1,7 @@
 """Which patterns move to another shard of their service: all from shards that will be removed, some if loads are uneven.
 
-A move costs both hosts work (`docs/adr/0016-plans-that-move-take-their-edges-along.md`), so it has to gain something: shards
-whose loads differ by less than a fifth are even, and a pattern moves only where that makes the greatest load less.
+A move costs both hosts work (`docs/adr/0016-plans-that-move-take-their-edges-along.md`), so it must gain something. Shards
+whose loads differ by less than a fifth are even. A pattern moves only if that makes the greatest load less.
 Cost: O(patterns) to look.
 """
 
