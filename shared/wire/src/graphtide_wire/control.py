@@ -48,9 +48,9 @@ class LimitsForm(msgspec.Struct, frozen=True):
 SERVICE_LIMITS: Final = LimitsForm(partial_matches=1_000_000, state_bytes=256 * 1024 * 1024, work=1_000)
 """Default bounds of a pattern.
 
-A million partial matches take some tens of megabytes. Of the patterns of the benchmarks none takes 200 steps a record, and
-half of them take less than one; 1,000 are some tens of microseconds, and what is saved up of them lets other patterns wait
-for a tenth of a second or two.
+A million partial matches take some tens of megabytes. Of the patterns of the benchmarks none takes 200 steps a record, and half
+of them take less than one. 1,000 are some tens of microseconds, and what is saved up of them lets other patterns wait for a
+tenth of a second or two.
 """
 
 
@@ -64,11 +64,11 @@ class PatternRecord(msgspec.Struct, frozen=True):
     """A pattern as it was registered; `etag` changes with every change.
 
     `start` is where the ordered stream ended then: matches are reported from there on. `registration` is the version that the
-    name was registered with: texts that replace one another share it, and a pattern registered after a deletion has its own.
-    `reads` is what the text reads: a reader of it need not know the language. A record without it cannot be read.
-    `view` is true where its results are a stream that is called as it is, and not there elsewhere. `source_ends` are, where it
-    reads several streams, the offsets at which the ordered edges of each ended when its text was registered, in their order.
-    `lost` says which view it read that was deleted; it is paused then, and its user sees it as failed until it is resumed.
+    name was registered with. Texts that replace one another share it, and a pattern registered after a deletion has its own.
+    `reads` is what the text reads: a reader of it need not know the language. A record without it cannot be read. `view` is
+    true where its results are a stream that is called as it is, and not there elsewhere. `source_ends` are, where it reads
+    several streams, the offsets at which the ordered edges of each ended when its text was registered, in their order. `lost`
+    says which view it read that was deleted; it is paused then, and its user sees it as failed until it is resumed.
     """
 
     name: Name
@@ -164,11 +164,11 @@ class ItemStatus(msgspec.Struct, frozen=True):
 class StatusRecord(msgspec.Struct, frozen=True, rename={"consumption": "frontier"}):
     """The status of a plan on a host: its progress and the size of its state.
 
-    `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
-    first whose are not. `reports_from` is, if it runs, the offset from which this host reports them: past `start` where
-    others did before. `position` is the offset that the host reads next. `items` counts what the plan stores, item by item.
-    `consumption` is how far the pattern has consumed, at the position committed with this, or where the plan ended.
-    `suppressed` counts matches that were left out because one of the same key was reported.
+    `start` is the offset of the first ordered record whose matches are reported, where the plan runs. Where it ended, it is
+    that of the first whose matches are not. `reports_from` is, if it runs, the offset from which this host reports them: past
+    `start` where others did before. `position` is the offset that the host reads next. `items` counts what the plan stores,
+    item by item. `consumption` is how far the pattern has consumed, at the position committed with this, or where the plan
+    ended. `suppressed` counts matches that were left out because one of the same key was reported.
     """
 
     name: Name

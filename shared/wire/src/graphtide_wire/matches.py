@@ -53,8 +53,8 @@ class _Head(msgspec.Struct, frozen=True):
 class MatchHead(NamedTuple):
     """The members of a match record that its CloudEvent repeats, and the version of the pattern.
 
-    `has_change` is whether the record reports a change of a component or of a result of a graph query; the same change may
-    come again at another time. `nth` is how many records of the instant brought about something else of the query before.
+    `has_change` is whether the record reports a change of a component or of a result of a graph query. The same change may come
+    again at another time. `nth` is how many records of the instant brought about something else of the query before.
     """
 
     match_id: str
@@ -100,8 +100,8 @@ def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, tracepa
 def encode_known(topic: str, body: bytes, head: MatchHead, unit: TimeUnit | None, traceparent: str | None = None) -> Message:
     """Return the message for a match record with known contents, so that it need not be decoded.
 
-    `unit` None means that nobody knows what the stream's times count: the event has no time then, as where it lies outside the
-    years that can be written.
+    `unit` None means that nobody knows what the stream's times count. Then the event has no time, as where its time lies
+    outside the years that can be written.
     """
     key, source, version = _common(head.pattern, head.version, head.kind)
     id = ("ce_id", _event_id(head).encode())

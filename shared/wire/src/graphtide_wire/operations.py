@@ -1,10 +1,10 @@
 """Operations: work that takes long, asked for by users and done by a service, as JSON in a compacted topic.
 
-Records of five kinds share the topic, by their keys: what is asked for (`{id}`, written by the control plane), how
-far it is (`{id}@status`, written by who does it), into which pieces a run is cut (`{run}@cut`, written before its results),
-markers of pieces whose results are written (`{run}@slice-{number}`, in one transaction with the results), and that somebody
-begins to write a run (`{run}@opened`, without a value): who reads that has read all that was written before. Nobody overwrites
-what another says. An id holds no `@`.
+Records of five kinds share the topic, by their keys. The control plane writes what is asked for (`{id}`). The worker of it
+writes how far it is (`{id}@status`). A run writes into which pieces it is cut (`{run}@cut`), before its results. It writes
+markers of pieces whose results are written (`{run}@slice-{number}`), in one transaction with the results. It writes that
+somebody begins to write a run (`{run}@opened`, without a value): a reader of that has read all that was written before. Nobody
+overwrites what another says. An id holds no `@`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ordered edges: many a record, column by column, as one Arrow IPC stream.
 
-The headers say what a reader decides by, so that it need not open the body. Times never go back within an epoch; a record
+The headers say what a reader decides by, so that it need not open the body. Times never go back within an epoch. A record
 without edges says that another has begun, or how far the watermark is while no edge comes. The reference of the body is
 `graphtide_wire.ordered_body`.
 """
@@ -75,8 +75,8 @@ class OrderedHeader:
         traceparent: span that put them in order, if one of them is in a trace that is sampled.
         epoch: of the stream; from record to record (epoch, time) never goes back.
         traces: which edges belong to traces that are sampled, in their order; of those given, a record names `MOST_TRACES`.
-        number: of its first edge, or of the next where it has none: how many edges of the stream came before, also such as were
-            left out, but no deletions; None if they were not counted. It never decreases from record to record.
+        number: of its first edge, or of the next where it has none. It is how many edges of the stream came before, also such
+            as were left out, but no deletions. None if they were not counted. It never decreases from record to record.
         source_epoch: of the stream that the edges follow from, if they are results of a view; None otherwise.
     """
 

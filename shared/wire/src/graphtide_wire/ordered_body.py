@@ -1,6 +1,6 @@
 """The body of a record of ordered edges: columns as one Arrow IPC stream, for readers and writers that have pyarrow.
 
-This is the form's reference. Services write and read it in native code, without pyarrow and the memory that it takes, and
+This is the form's reference. Services write and read it in native code, without pyarrow and the memory that it takes. They
 write what `encode` writes, except for the order of a dictionary's labels.
 """
 

@@ -206,8 +206,8 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
 class _Declared(NamedTuple):
     """The content of a record's headers.
 
-    `event` is the type of a CloudEvent in binary mode, empty if it has none; `is_rewritten` says that the value is
-    JSON in which edges must be found, not a format of edges.
+    `event` is the type of a CloudEvent in binary mode, empty if it has none. `is_rewritten` says that the value is JSON in
+    which edges must be found, not a format of edges.
     """
 
     kind: str

@@ -1,6 +1,6 @@
 """Definitions of streams as JSON, for programs that read records and do not know the language.
 
-The form is canonical: one definition has one line of JSON, with members in the order of the structs and without those that have
+The form is canonical. One definition has one line of JSON, with members in the order of the structs and without those that have
 their default. Reading checks what the model checks.
 """
 

@@ -1,7 +1,7 @@
 """Write and read STREAM statements: how records of a stream become edges and events.
 
-A stream's name is the key of its last statement. Each version is under a key of its own, too, as long as the stream is there:
-who reads records again reads them by the version that they were read by first.
+A stream's name is the key of its last statement. Each version is under a key of its own, too, as long as the stream is there.
+So records that are read again are read by the version that they were read by first.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Names are `{prefix}.{kind}.{entity}.v1`: the version is that of the records' form, so that old and new readers never meet in one
 topic.
 
-Invariant: no two names of one deployment differ by dots and underscores alone, which Kafka does not allow (ADR 33). The
-entity of a stream that edges are sent to is its name, which has no dot and begins with a letter or digit; that of a merged one
-is `-.` and the names of its streams with dots between, in which `-` is written `--` and `_` is written `-u`.
+Invariant: no two names of one deployment differ by dots and underscores alone, which Kafka does not allow (ADR 33). The entity
+of a stream that edges are sent to is its name, which has no dot and begins with a letter or digit. That of a merged one is `-.`
+and the names of its streams with dots between. In them `-` is written `--` and `_` is written `-u`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bodies of HTTP answers that servers write and clients read, each written once.
 
 A server answers with these structures and describes them in its document (`graphtide_serving.described`); a client reads them.
-What an answer has beyond these members is passed over, so that a newer server may say more; members that an older server did
-not have yet have a default, and a server gives them all the same.
+What an answer has beyond these members is passed over, so a newer server may say more. Members that an older server did not
+have yet have a default, and a server gives them all the same.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ class DataEdge(Body, frozen=True, kw_only=True):
 class PartialMatchView(Body, frozen=True, kw_only=True):
     """A partial match: its edges and vertices by their names in the pattern.
 
-    `awaited` are the query edges that it lacks, and `until` is the first tick at which its oldest edge is not in the window;
-    null if the window counts edges.
+    `awaited` are the query edges that it lacks. `until` is the first tick at which its oldest edge is not in the window; null
+    if the window counts edges.
     """
 
     schema: ClassVar[str | None] = "PartialMatchOut"
