@@ -1,7 +1,7 @@
 """Builds the images with docker, podman or buildah, the first that is installed, on bases that it names by their digests.
 
-A digest that is not given is asked of the engine, which gets the base for it; the file of digests says what was taken, so that
-the same file builds on the same bases again.
+The engine is asked for a digest that is not given, and gets the base for it. The file of digests says what was taken, so the
+same file builds on the same bases again.
 """
 
 from __future__ import annotations
