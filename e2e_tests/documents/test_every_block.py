@@ -1,8 +1,8 @@
 """What the README and the documents show is true: every block is run, or checked as far as it goes without what it needs.
 
-A page is a story: its blocks run in their order, in a folder that has what a reader has, which is what the demo leaves. What
-blocks are, `graphtide_testing.documents.blocks` says. With GRAPHTIDE_WRITE_DOCUMENTS=1 in the environment, outputs that differ
-are written into the pages.
+A page is a story. Its blocks run in their order, in a folder that has what a reader has: what the demo leaves. What blocks are,
+`graphtide_testing.documents.blocks` says. With GRAPHTIDE_WRITE_DOCUMENTS=1 in the environment, outputs that differ are written
+into the pages.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Any service may be killed at any time: what consumers get is what one undisturbed run over the same edges finds.
 
-Edges come over HTTP in small requests, and a request that was not answered is sent again: the edges have ids, so what was taken
-before is dropped as a duplicate.
+Edges come over HTTP in small requests, and a request that was not answered is sent again. The edges have ids, so those that
+were taken before are dropped as duplicates.
 """
 
 from __future__ import annotations

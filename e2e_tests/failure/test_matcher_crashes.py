@@ -1,7 +1,7 @@
 """A matcher that is killed, or whose servers are: no match is lost, none comes twice.
 
-The ordered stream is written by the test, a little at a time, while things are killed at random times; what a plain consumer
-reads is compared with the oracle.
+The test writes the ordered stream, a little at a time, while things are killed at random times. It compares what a plain
+consumer reads with the oracle.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Random and damaged records in every topic, and damaged checkpoints: every worker opens again and continues.
 
-A deployment of all workers over a log in memory has done some work. Then a record of random bytes comes, or one
-of the topic with bytes or JSON values changed, under a key that is in use or another. All workers end and are opened again.
-None of them may fail; and what others register and send afterwards is matched.
+A deployment of all workers over a log in memory has done some work. Then a record of random bytes comes, or one of the topic
+with changed bytes or JSON values. Its key is in use or new. All workers end and are opened again. None of them may fail; and
+what others register and send afterwards is matched.
 """
 
 from __future__ import annotations

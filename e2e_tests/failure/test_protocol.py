@@ -1,7 +1,7 @@
 """The protocol between users, planner and hosts, as a model that Hypothesis drives: the code as it is, over a log in memory.
 
-Users register, replace, pause and delete; streams change, so that plans move between services and shards; the planner and
-every host may be killed before and after any call to the log, lag behind, or have a twin of the same identity; strangers write
+Users register, replace, pause and delete. Streams change, so plans move between services and shards. The planner and every host
+may be killed before and after any call to the log. They may lag behind, or have a twin of the same identity. Strangers write
 rubbish into the topic of plans. In every story each match is reported once, by the version that is active at its record.
 """
 
