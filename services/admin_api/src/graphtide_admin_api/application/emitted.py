@@ -3,7 +3,7 @@
 All reports of a query are in one partition, as the query's name is their key. They are in the order of detection, except those
 of backfills, which come at any time. If the stream has one epoch, bisection finds the place of the instant; else the reader
 passes over what came after it. Cost: O(log matches) looks of bounded length, and O(matches of all patterns from the stretch
-on); both have a bound, and the answer says where one is met.
+on). Both have a bound, and the answer says where one is met.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Changing registrations, one after the other, however many processes serve the API.
 
-The writer holds a transactional id that is one for the deployment. Taking it shuts out the writer that had it, and reading the
-topic after that gives what is registered exactly: until another writer takes the id, no other one has written. So what a change
+The writer holds a transactional id that is one for the deployment. Taking it shuts out the writer that had it. Reading the
+topic after that gives exactly what is registered: until another writer takes the id, no other one has written. So what a change
 is decided on is what it replaces: a change that another one has overtaken is not written, and is decided anew.
 """
 

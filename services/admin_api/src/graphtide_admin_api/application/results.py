@@ -1,8 +1,8 @@
 """What of a streaming graph query is valid at an instant, from its reports.
 
-If windows do not keep their results, the reports in the longest window before the instant are enough (ADR 28); if they do, all
-that the log has is read. An answer says what may be missing in it, and why. A bounded number of them is worked out at once,
-since each holds the reports in its stretch.
+If windows do not keep their results, the reports in the longest window before the instant are enough (ADR 28). If they do, the
+whole log is read. An answer says what may be missing in it, and why. A bounded number of them is worked out at once, since each
+holds the reports in its stretch.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ class Results:
         Complexity: O(matches of all patterns in the stretch that is read, log n of those after it), within bounds.
 
         Raises:
-            ProblemError: the pattern is not a graph query; there is no such version or time, or the cursor is of others; or too
-                many ask at once.
+            ProblemError: the pattern is not a graph query. Or there is no such version or time, or the cursor is of others. Or
+                too many ask at once.
             TransientError: the log does not answer.
         """
         if not self._seats.acquire(blocking=False):

@@ -1,7 +1,7 @@
 """Registered STREAM statements: how records of streams become edges and events.
 
-Invariant: versions of a stream's statement ascend. A writer takes the id of all writers and reads the topic after that, so
-what it replaces is what it read: a writer that another one overtakes writes nothing, and begins anew.
+Invariant: versions of a stream's statement ascend. A writer takes the id of all writers and reads the topic after that, so what
+it replaces is what it read. A writer that another one overtakes writes nothing, and begins anew.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Registrations and how they change: each function gives the next record of a pattern.
 
-A new text is a new version, and so is a pattern that continues after a limit ended it: matches of different versions have
-different ids. Limits, engine and state change without one. `start` is where the ordered stream ended at a registration, a new
-version or the end of a pause: matches are reported from there on.
+A new text is a new version. So is a pattern that continues after a limit ended it: matches of different versions have different
+ids. Limits, engine and state change without one. `start` is where the ordered stream ended at a registration, a new version or
+the end of a pause: matches are reported from there on.
 """
 
 from __future__ import annotations
@@ -149,8 +149,8 @@ def register(request: PatternRequest, version: int, moment: Moment) -> PatternRe
         moment: when.
 
     Raises:
-        ProblemError: the text is not a pattern, or has a window of edges, or there is no such engine,
-            or its first match is more than its limit of work.
+        ProblemError: the text is not a pattern, or has a window of edges. Or there is no such engine, or its first match is
+            more than its limit of work.
     """
     text = request.text or ""
     pattern = read(text)
@@ -184,8 +184,8 @@ def apply_change(record: PatternRecord, request: PatternRequest, version: int, m
     """Return the record with the request applied; `version` is the next one, for a new text.
 
     Raises:
-        ProblemError: the text is not a pattern, or one of another name, or has a window of edges, or there is no such engine,
-            or its first match is more than its limit of work.
+        ProblemError: the text is not a pattern, has another name, or has a window of edges. Or there is no such engine, or its
+            first match is more than its limit of work.
     """
     new = record
     if request.text is not None:

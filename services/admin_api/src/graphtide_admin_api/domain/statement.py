@@ -20,8 +20,8 @@ def read_statement(stream: str, text: str, unit: TimeUnit) -> StreamDefinition:
     """Return the definition of a stream that a text has; streams of the deployment count their times in this unit.
 
     Raises:
-        ProblemError: the text is too long, or wrong at a place; or it is not one statement, or another stream's, or states
-            a format that services do not read, a clause that they do not follow, or another unit than theirs.
+        ProblemError: the text is too long, or wrong at a place. Or it is not one statement, or is another stream's. Or it
+            states a format that services do not read, a clause that they do not follow, or another unit than theirs.
     """
     if len(text) > MOST_TEXT:
         detail = f"the text has {len(text):,} characters, it may have {MOST_TEXT:,}"

@@ -1,7 +1,7 @@
 """Dry runs side by side: so many at once, one a caller, each in a thread that nothing else waits for.
 
-The bound holds for threads, not for requests: no more dry runs work than may, in any case, and a process that is asked
-to end does not wait for one. Once its sender has gone, or waited long enough, a dry run learns that it is unwanted.
+The bound holds for threads, not for requests. So no more dry runs work than may, in any case, and a process that is asked to
+end does not wait for one. Once its sender has gone, or waited long enough, a dry run learns that it is unwanted.
 """
 
 from __future__ import annotations
