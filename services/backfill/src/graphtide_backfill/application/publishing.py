@@ -1,9 +1,9 @@
 """Matches of finished slices into the log, those of each slice once.
 
 One transaction has the matches of a slice and a marker that they are there. A process that opens the run's transactional id
-shuts out the one that had it, writes a record that it did, and reads the markers up to that record: so a slice that another
-process tries again is not written twice. Reading to the end would not do: it ends at another process's open transaction. Where
-the run is cut is written before its first slice, so that a slice of a number is the same one for a process that continues.
+shuts out the one that had it. It writes a record that it did, and reads the markers up to that record. So a slice that another
+process tries again is not written twice. Reading to the end would not do: it ends at another process's open transaction. The
+cuts of the run are written before its first slice. So a slice of a number is the same one for a process that continues.
 """
 
 from __future__ import annotations

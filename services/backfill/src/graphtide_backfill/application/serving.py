@@ -1,8 +1,8 @@
 """Backfills that users ask for over the log: taken one after the other, reported on, cancelled, continued after a restart.
 
-Requests and statuses are in the topic of operations, under different keys. The worker holds the transactional id
-of its deployment: a second one that starts shuts out the first, so that an operation is done by one alone. An operation without
-a final status is taken again after a restart, and continues from its finished slices.
+Requests and statuses are in the topic of operations, under different keys. The worker holds the transactional id of its
+deployment. A second one that starts shuts out the first, so one worker alone does an operation. An operation without a final
+status is taken again after a restart, and continues from its finished slices.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Blocks: the edges of history as they travel, column by column, cut for the slices that need them.
 
-Batches are numbered in the order of arrival. A batch is put in order of time and cut; each block keeps the number of its batch
-and a time: later batches have nothing up to that time. So a slice that takes its blocks by their numbers puts all its
-edges in the order (ts, arrival) with no more waiting than the disorder of history needs: none where it is in order.
+Batches are numbered in the order of arrival. A batch is put in order of time and cut. Each block keeps the number of its batch
+and a time: later batches have nothing up to that time. So a slice that takes its blocks by their numbers puts all its edges in
+the order (ts, arrival). It waits no more than the disorder of history needs: not at all where it is in order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which records are duplicates, decided for all of history.
 
-The rule is that of the stream (`docs/reference/semantics.md`): an insertion is dropped if one of its id was let through less
+The rule is that of the stream (`docs/reference/semantics.md`). An insertion is dropped if one of its id was let through less
 than a window before and not deleted since. Only ids that are inserted more than once can be concerned, which are few; of them
 alone every record is looked at, in Python.
 """

@@ -1,8 +1,8 @@
 """How to cut history: slices of about equal numbers of edges, long against the window, several for each core.
 
-Cost of n slices on c cores, for N edges and w edges in a window in the mean: the work is N + n * w edges, and the cores take
-ceil(n / c) rounds of N / n + w each. More slices even out the cores and lose less when one fails; longer ones repeat less.
-Memory does not ask for short slices: an executor holds what is in the window, however long the slice is; only history out of
+Cost of n slices on c cores, for N edges and a mean of w edges in a window. The work is N + n * w edges. The cores take ceil(n /
+c) rounds of N / n + w each. More slices even out the cores and lose less when one fails; longer ones repeat less.
+Memory does not ask for short slices: an executor holds what is in the window, however long the slice is. Only history out of
 order makes it hold what waits.
 """
 

@@ -1,13 +1,13 @@
 """Slices of time, and which edges each of them needs.
 
 A slice [a, b) reports what is detected at a <= ts < b. It needs the records with a - window < ts < b, where `window` is the
-longest `graphtide_query.reads.match_lookback` of the patterns: their window, or more for event patterns, for graph queries, and
-for matches that are reported once for each key in an interval. That is enough, and
-every match, extension and retraction is reported by one slice alone:
+longest `graphtide_query.reads.match_lookback` of the patterns. That is their window, or more for event patterns, for graph
+queries, and for matches that are reported once for each key in an interval. That is enough, and every match, extension and
+retraction is reported by one slice alone:
 
 * A match is detected at the time of its last edge, which lies in one slice. All its edges are later than that time less the
     window, so later than a - window.
-* A deletion at d in [a, b) retracts the matches that hold the edge and whose edges are all in the window at d: all are later
+* A deletion at d in [a, b) retracts the matches that hold the edge and whose edges are all in the window at d. All are later
   than d - window >= a - window, so the slice finds the match itself, though an earlier slice reported it. One window is enough
   for retractions, too: a match with an older edge is never retracted.
 * Whether a match is the first of its key follows from the interval that it was detected in; so does whether its retraction is
@@ -16,22 +16,22 @@ every match, extension and retraction is reported by one slice alone:
   earlier slice is deleted for this one.
 * What follows from time alone, since something did not come, is detected at its bound. A slice lets time pass to a and forgets
   what that settles, then takes its records and lets time pass to b. The last slice of history lets all time pass at its end.
-* What a graph query emits at d follows from the results that are valid at d, with their ends, and from those reported to
-  last until d or longer: they separate a `match` from an `extend`, and say what is withdrawn. An edge at t is valid until
-  floor(t / SLIDE) * SLIDE + WINDOW <= t + WINDOW at most, so what is valid at d rests on edges later than d - WINDOW. What was
-  reported to last until d or longer was valid one tick before d, by derivations whose edges all end at d or later: they are not
-  earlier than d - WINDOW. Each such derivation is there from its last edge on, without a break, with or without older ones
-  beside it, and its end says until when the result was reported to last. So a slice that reads the edges later than
-  a - WINDOW - 1 reports a result as one pass does; that tick is what graph queries need beyond their longest window.
-  Results that ended before a may differ, and have no effect. Reports have no beginning of a result, nor its end if time alone
-  brings it about: a result that is valid across slices is reported where it begins, extended and withdrawn where that happens.
+* What a graph query emits at d follows from two kinds of results. Some are valid at d, with their ends, and some were reported
+  to last until d or longer. They separate a `match` from an `extend`, and say what is withdrawn. An edge at t is valid until
+  floor(t / SLIDE) * SLIDE + WINDOW <= t + WINDOW at most. So what is valid at d rests on edges later than d - WINDOW. What was
+  reported to last until d or longer was valid one tick before d. Its derivations have edges that all end at d or later, so they
+  are not earlier than d - WINDOW. Each such derivation is there from its last edge on, without a break, with or without older
+  ones beside it. Its end says until when the result was reported to last. So a slice that reads the edges later than
+  a - WINDOW - 1 reports a result as one pass does. That tick is what graph queries need beyond their longest window. Results
+  that ended before a may differ, and have no effect. Reports do not have the beginning of a result, nor its end if time alone
+  causes it. A result that is valid across slices is reported where it begins, is extended and is withdrawn.
 * What REPORT INSTANCES and REPORT CHANGES report follows from all they reported before, so with such a pattern there is one
   slice. Where it has a window before it, the pattern begins at its start as one that is registered there does.
 * The value of a feature of a record at t follows from the records later than t - OVER. So patterns that read features need a
     longer window: that of the pattern and, before it, the longest of the features.
 * Slices are cut between times, never between records of one time. So ties fall into one slice, and in their order.
 
-One thing reaches back further: whether a record is a duplicate. A dropped record does not hide the next one, so which of a
+One thing reaches back further: whether a record is a duplicate. A dropped record does not hide the next one. So which of a
 chain of equal ids hold depends on where the chain began, any number of windows ago. It is decided for all of history before
 slices are made (`graphtide_backfill.domain.duplicates`).
 

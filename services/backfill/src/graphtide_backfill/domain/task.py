@@ -45,7 +45,7 @@ class Task:
         """Refuse what slices of history cannot distinguish.
 
         Raises:
-            InvalidQueryError: a window counts edges, a query reads more than one stream or a view of these patterns, or the
+            InvalidQueryError: a window counts edges, or a query reads more than one stream or a view of these patterns. Or the
                 engine is not for its family.
         """
         for pattern in self.patterns:
