@@ -1,11 +1,11 @@
 """When to look at a stream again, and which patterns get another plan.
 
-Every `every` records the watch has a glance at the stream: it counts the edge types of a few records. If they drifted from
-what the plans were made on, it counts a longer sample right after, 2-edge paths too, and every pattern is planned again on
-that; event patterns of a stream together. The new plan is taken where it is estimated to cost less by a margin than the old
-one would on the stream as it is now: so a stream between two states does not swing plans to and fro. So do graph queries,
-whose new operators take the records of their windows again. Because paths can drift while types stay, one glance in
-`paths_every` is such a sample: it costs some ten times as much.
+Every `every` records the watch has a glance at the stream: it counts the edge types of a few records. If they drifted from what
+the plans were made on, it counts a longer sample right after, 2-edge paths too. Every pattern is planned again on that; event
+patterns of a stream together. The new plan is taken if its estimated cost on the present stream is less than that of the old
+one by a margin. So a stream between two states does not swing plans to and fro. So do graph queries, whose new operators take
+the records of their windows again. Because paths can drift while types stay, one glance in `paths_every` is such a sample: it
+costs some ten times as much.
 """
 
 from __future__ import annotations

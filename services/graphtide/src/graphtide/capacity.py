@@ -49,8 +49,8 @@ STATISTICS_BYTES: Final = 107 * MIB
 MATCHER_BYTES: Final = 137 * MIB
 REDIS_BYTES: Final = 13 * MIB
 BROKER_BYTES: Final = 512 * MIB
-"""Resident memory of each process after ten minutes at 2,000 edges a second; of a broker the heap that the tests give it
-("Through the services")."""
+"""Resident memory of each process after ten minutes at 2,000 edges a second. For a broker it is the heap that the tests give
+it ("Through the services")."""
 
 WINDOW_BYTES: Final = 184
 """Of a shard, for each edge of a window that its patterns want whole ("Sizes")."""

@@ -317,8 +317,8 @@ class Client:
 
         Args:
             name: the query's.
-            at: ticks of the stream, or a date and time, which the server reads where it is a text; now, as far as the query has
-                read, if not given.
+            at: ticks of the stream, or a date and time, which the server reads where it is a text. If not given, it is now, as
+                far as the query has read.
             version: of the query; that which is registered if not given.
 
         Raises:
@@ -356,8 +356,8 @@ class Client:
         """Send edges, or one, in requests of some thousand; return when the log keeps them.
 
         A request is sent when its edges are there: of a source that is slow, send what there is. An edge that could not be used
-        costs its neighbours nothing. Where an error ends it, edges that have ids may all be sent
-        again, for those that the log has are dropped; others with the `idempotency_key` that they were sent with.
+        costs its neighbours nothing. If an error ends it, edges that have ids may all be sent again, because those that the log
+        has are dropped. Send others again with the `idempotency_key` that they were sent with.
 
         Args:
             stream: its name.

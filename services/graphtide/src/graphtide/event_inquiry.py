@@ -1,7 +1,7 @@
 """The search for a reason why events are not a match of an event pattern.
 
 First the pattern is matched over the records around the events: if a match has them, that is the answer. If none has,
-conditions are asked one after the other, each by matching a pattern that has it over the records that bear on it, so that a
+conditions are asked one after the other. Each is asked by matching a pattern that has it over the records that bear on it. So a
 condition means here what it means to the engine. The first that fails is the reason.
 Cost: some matchings of those records, with the events that are asked about in their places.
 """

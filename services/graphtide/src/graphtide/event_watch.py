@@ -1,7 +1,7 @@
 """What is noted of event patterns beside a run: how many records could be each of their events, and what was asked about.
 
-A record is tried for every place of every pattern by matching patterns of that one event over the same batches, so that types
-and conditions mean what they mean to the engine. Cost: about that of matching as many patterns of one event.
+A record is tried for every place of every pattern by matching patterns of that one event over the same batches. So types and
+conditions mean what they mean to the engine. Cost: about that of matching as many patterns of one event.
 """
 
 from __future__ import annotations

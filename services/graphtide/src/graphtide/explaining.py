@@ -98,8 +98,8 @@ def explain(
         pattern: text of one or several patterns, or parsed patterns.
         statistics_from: a stream whose first records show the planner what is frequent.
         options: see `MatchOptions`.
-        analyze: a stream to match first, or several by name (`Inputs`), traced, on one thread and by one plan: then the actual
-            counts are beside the estimates, with the match funnel and what came near a match.
+        analyze: a stream to match first, or several by name (`Inputs`). It is traced, on one thread and by one plan. Then the
+            actual counts are beside the estimates, with the match funnel and what came near a match.
         near_misses: how many partial matches that came near a match to show of each pattern; under dual simulation, how many
             edges.
         why_not: what to ask of the stream to analyze. Ids of edges: of patterns under dual simulation, why each is in no match,

@@ -27,8 +27,8 @@ FORMATS: Final[Mapping[str, Callable[[Sequence[Explanation]], str]]] = {
 class Explanations(Sequence[Explanation]):
     """What `graphtide.explain` says: an `Explanation` for each pattern, in their order.
 
-    It prints as text; a notebook shows settings, a picture of each plan and, of a stream that was analyzed, the match funnel
-    and why there was no match or not more of them.
+    It prints as text. A notebook shows settings and a picture of each plan. Of a stream that was analyzed it shows the match
+    funnel and why there was no match or not more of them.
     """
 
     explanations: tuple[Explanation, ...]

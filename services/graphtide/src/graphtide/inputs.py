@@ -18,8 +18,8 @@ MOST: Final = 64
 class Inputs:
     """Streams by the names that queries call them: `Inputs(social=…, tx=…)`.
 
-    Each is anything that `match` takes as one stream, except asynchronous ones, and is in order of time by itself, with ids
-    and duplicates of its own. They are read as one stream in the order of time; of equal times the names decide.
+    Each is anything that `match` takes as one stream, except asynchronous ones. It is in order of time by itself, with ids and
+    duplicates of its own. They are read as one stream in the order of time; of equal times the names decide.
     """
 
     __slots__ = ("_streams",)

@@ -1,10 +1,10 @@
 """Matches written to a Parquet, an Arrow or a CSV file: a row a match, in the order of detection.
 
-Columns are those of `graphtide.matches`, the same for every file of the same patterns; what a pattern returns has one type in a
-file (`graphtide.field_types`), and is a text in CSV. Rows are written some ten thousand at once. Where later ones show that a
-type is wider than those before did, what was written becomes a part beside the file, and the parts are joined at the end: their
-number follows from the fields, not from the rows. A file is whole once it is closed. Matches become columns without becoming
-objects of Python; until then they wait as the engine gave them.
+Columns are those of `graphtide.matches`, the same for every file of the same patterns. What a pattern returns has one type in a
+file (`graphtide.field_types`), and is a text in CSV. Rows are written some ten thousand at once. If later rows show that a type
+is wider than those before did, what was written becomes a part beside the file. The parts are joined at the end: their number
+follows from the fields, not from the rows. A file is whole once it is closed. Matches become columns without becoming objects
+of Python; until then they wait as the engine gave them.
 """
 
 from __future__ import annotations

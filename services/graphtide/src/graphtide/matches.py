@@ -1,13 +1,14 @@
 """Matches as a list, and as tables of pyarrow, pandas and polars.
 
-A table has a row a match and the columns of the match record, flat: `match_id query version kind detected_at first_ts last_ts
-completeness`, then `edges.NAME` and `vertices.NAME`, and `events.NAME` of event patterns, for every name of the patterns, null
-where a row's pattern does not have it; the columns of a graph query are vertices. Where a pattern under dual simulation has a
-name, or it is that of an iteration, its columns hold lists. `component merged split_from` follow where a pattern is under dual
-simulation, `count` where matches are counted, `label valid_from valid_to path` where there is a graph query, with derived edges
-of a path as JSON, then `fields.NAME` for what patterns return. Times are timestamps in the stream's unit and UTC. Which columns
-there are depends on the patterns alone, so that tables of the pieces of one stream fit together; but the type of a field is of
-the values that a table, or a file (`graphtide.match_files`), has of it, and values of several kinds are texts, as in JSON.
+A table has a row a match and the columns of the match record, flat. First come `match_id query version kind detected_at
+first_ts last_ts completeness`. Then come `edges.NAME` and `vertices.NAME`, and `events.NAME` of event patterns, for every name
+of the patterns. They are null where a row's pattern does not have the name. The columns of a graph query are vertices. Where a
+pattern under dual simulation has a name, or it is that of an iteration, its columns hold lists. `component merged split_from`
+follow where a pattern is under dual simulation, and `count` where matches are counted. `label valid_from valid_to path` follow
+where there is a graph query, with derived edges of a path as JSON. Then comes `fields.NAME` for what patterns return. Times are
+timestamps in the stream's unit and UTC. Which columns there are depends on the patterns alone, so tables of the pieces of one
+stream fit together. But the type of a field depends on its values in a table, or a file (`graphtide.match_files`). Values of
+several kinds are texts, as in JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which of the names that patterns ask a stream ever had: labels, types of events, attributes with a value.
 
-A name is looked for until a record has it. Cost: nothing once all were seen; until then two native calls a batch, which pass
-over its records once for labels and once for each attribute that is still missing.
+A name is looked for until a record has it. Cost: nothing once all were seen. Until then it is two native calls a batch. They
+pass over its records once for labels and once for each attribute that is still missing.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ class MatchOptions:
         record_options: how the records of a file, or of standard input, are written.
         max_ahead: how far ahead of the clock a record may be; those further ahead are rejected. None takes all times.
         max_rejected: the share of records from which on rejected ones are an error, RejectedRecordsError; None for no error.
-        duplicates: what becomes of a record under an id that came before in the window: it is dropped, or in the place of what
-            had the id, or an error.
+        duplicates: what happens to a record under an id that came before in the window. It is dropped, or it replaces what had
+            the id, or it is an error.
         sort: whether files that are not in order of time are sorted before they are matched, so that no record is late.
     """
 
@@ -144,8 +144,8 @@ class MatchOptions:
             storage: one of `Storage`, or its word: `independent`, `ms-tree`, `ms-dag`.
             strategy: one of `SjTreeStrategy`, or its word: `single`, `single-lazy`, `path`, `path-lazy`.
             time_unit: a unit, or its word: `s`, `ms`, `us`, `ns`; `ms` by default, or as a STREAM statement says.
-            lateness: a duration, a `timedelta`, a text such as `500ms` and `5s`, or a number of ticks; 0 by default, or as a
-                STREAM statement says.
+            lateness: a duration: a `timedelta`, a text such as `500ms` and `5s`, or a number of ticks. The default is 0, or
+                what a STREAM statement says.
             limits: none by default.
             concurrency: one thread by default.
             statistics: see the attributes, here and below.
@@ -183,8 +183,8 @@ class MatchOptions:
             locking: likewise: `fine` or `all`.
 
         Raises:
-            ValueError: a word is unknown, the lateness is longer than times can be apart, a bound is below
-                zero or past 64 bits, or a column is not one of a record's.
+            ValueError: a word is unknown, or the lateness is longer than times can be apart. Or a bound is below zero or past
+                64 bits, or a column is not one of a record's.
             TypeError: a value is of a type that has no meaning here.
             InvalidQueryError: a type of an attribute is unknown.
             UnreadableStreamError: the schema, or the stream of statistics, cannot be read.

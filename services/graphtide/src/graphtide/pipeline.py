@@ -1,7 +1,7 @@
 """The way of a batch in one process: put in order, cleared of duplicates, matched.
 
 The same stages as in the running system, over batches in memory. Plans are made when the first batch is there, because only
-then is it known what the stream has: its columns, whether it gives ids and deletions, how frequent its labels are.
+then is it known what the stream has. That is its columns, whether it gives ids and deletions, and how frequent its labels are.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Kind(Enum):
 class Axis:
     """What an axis shows.
 
-    A logarithmic one leaves out what is not above zero; a `whole` one has ticks at integers alone; one of `dates` shows seconds
+    A logarithmic one leaves out what is not above zero. A `whole` one has ticks at integers alone. One of `dates` shows seconds
     since the epoch as dates, and has no other title than that.
     """
 

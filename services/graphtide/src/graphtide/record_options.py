@@ -30,8 +30,8 @@ class RecordOptions:
         label: label of edges that have none; None if each must have one.
         time_format: how `ts` is written: `ticks` of the unit; numbers in `s`, `ms`, `us` or `ns`; `iso`; as in `strptime`.
         time_zone: zone of times that name none, such as `Europe/Berlin` or `+02:00`; None for UTC.
-        stream: STREAM statements that say all of this and what a record means: one for one stream, or one for each of several
-            by its name. Then no other option is given.
+        stream: STREAM statements that say all of this and what a record means. Give one for one stream, or one for each of
+            several by its name. Then no other option is given.
     """
 
     delimiter: str = ","

@@ -1,4 +1,6 @@
-"""Records under an id that came before: dropped, or in the place of what had it, or an error; and what a run says of them.
+"""Records under an id that came before: what happens to them, and what a run says of them.
+
+They are dropped, replace what had the id, or are an error.
 
 Cost beyond the filter's: once a stream, a look at the batch that has the first duplicate.
 """

@@ -50,7 +50,7 @@ class Sent:
         created: whether the stream was made for them, if the server says so.
         similar: streams that are called much the same, where it was: its name may be misspelt.
         filtered: records that are not of the stream, as its statement says.
-        ordering: what became of the edges when they were put in order, if the sender waited for it; None if it did not, or if
+        ordering: what happened to the edges when they were put in order, if the sender waited for it. None if it did not, or if
             that is not known of all of them. Its errors have the numbers of the edges.
     """
 

@@ -70,9 +70,9 @@ Ids = str | tuple[str, ...]
 class MatchRecord(msgspec.Struct, frozen=True):
     """A match as it was reported, of any family; times are as the stream counts them. Hashable, and equal by value.
 
-    A match of edges has `edges` and `vertices` by name, one of events `events`, and `count` where it counts. A result of
-    a graph query has `label`, the interval `valid`, and `src` and `dst`, or `bindings` where it is not an edge; `path` where
-    it returns one.
+    A match of edges has `edges` and `vertices` by name, one of events `events`, and `count` where it counts. A result of a
+    graph query has `label`, the interval `valid`, and `src` and `dst`, or `bindings` where it is not an edge. It has `path`
+    where the query returns one.
     """
 
     match_id: str

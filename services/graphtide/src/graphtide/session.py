@@ -84,12 +84,12 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
     Args:
         pattern: text of one or several patterns, or parsed patterns.
         edges: a path, which may be a folder or a pattern such as `logs/*.csv`, or a list of paths: many files are merged by
-            time. Or a pyarrow, pandas or polars table, a dataset, a lazy frame or another object with `__arrow_c_stream__`, a
-            record, or an iterable of records, which may be an asynchronous one: of `Edge`, or of dictionaries with the keys
-            `ts src dst label` and, if there are, `src_label dst_label id op` and attributes. Or, for streaming graph queries,
-            `Inputs`: several of these by name.
-            In records a `ts` is an integer, or a datetime or ISO text (`2024-01-31T12:00:00.250Z`) that is a whole
-            number of ticks of `options.time_unit`; one without a zone is UTC.
+            time. Or a pyarrow, pandas or polars table, a dataset, a lazy frame or another object with `__arrow_c_stream__`. Or
+            a record, or an iterable of records, which may be asynchronous. A record is an `Edge` or a dictionary with the keys
+            `ts src dst label`, attributes and, if there are, `src_label dst_label id op`. Or, for streaming graph queries,
+            `Inputs`: several of these by name. In records a `ts` is an integer, or a datetime or ISO text
+                (`2024-01-31T12:00:00.250Z`). It must be a whole number of ticks of `options.time_unit`; without a zone it is
+                UTC.
         options: see `MatchOptions`.
 
     Raises:
@@ -108,7 +108,7 @@ class Session:
 
     Use `push` and, at the end, `finish`; or `run` for a whole stream. Records of all pieces are one stream in order of time;
     what comes later than `options.lateness` allows is rejected. `finish`, or else `close`, warns of what was lost and of
-    rejected records that were not taken; if no record could be used for a while, `push` does.
+    rejected records that were not taken. If no record could be used for a while, `push` does.
 
     A context manager: leaving its block closes the session. It does not `finish` it, because the matches would be lost; a
     `StreamWarning` reports records that were held back then. To be used by one thread at a time: a call while another thread's

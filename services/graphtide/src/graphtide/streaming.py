@@ -87,8 +87,8 @@ class OfSession(Protocol):
 class Matches(Iterator["Match"], AsyncIterator["Match"]):
     """The matches of one stream, which is read as they are asked for; see `graphtide.match`.
 
-    To be iterated by `for` or, in an event loop, by `async for`: then the stream is read and matched in a thread of its own,
-    and an asynchronous source in the event loop, up to some hundred records ahead. A wait that is cancelled loses nothing.
+    To be iterated by `for` or, in an event loop, by `async for`. Then a thread of its own reads and matches the stream. The
+    event loop reads an asynchronous source, up to some hundred records ahead. A wait that is cancelled loses nothing.
 
     A context manager, of both kinds: leaving its block closes it. To be used by one thread at a time.
     """

@@ -33,11 +33,11 @@ class RejectedSummary(msgspec.Struct, frozen=True):
 class PatternSummary(msgspec.Struct, frozen=True):
     """What one pattern did.
 
-    `candidates` counts pairs of a record and a query edge it satisfied, `discarded` those of them that no partial match could
-    use; `unmatched_edges` are the query edges that no record could be by itself: often a label or a constant that the stream
-    does not have. `paused` and `limited` say what its limits did. `timeouts` of an event pattern counts beginnings that did not
-    end in time, and what it held counts for all patterns of its unit. `suppressed` counts matches that ONE PER left out.
-    `limit` is the limit that it reached last, and `limited_at` the time of the record at which that was.
+    `candidates` counts pairs of a record and a query edge that it satisfied, `discarded` those that no partial match could use.
+    `unmatched_edges` are the query edges that no record could be by itself. Often the stream lacks their label or a constant.
+    `paused` and `limited` say what its limits did. `timeouts` of an event pattern counts beginnings that did not end in time,
+    and what it held counts for all patterns of its unit. `suppressed` counts matches that ONE PER left out. `limit` is the
+    limit that it reached last, and `limited_at` the time of the record at which that was.
     """
 
     name: str

@@ -1,4 +1,7 @@
-"""The end of a run on the command line says what was lost, in every verb that reads a stream, in words and in the summary."""
+"""The end of a run on the command line says what was lost, in words and in the summary.
+
+Every verb that reads a stream does so.
+"""
 
 from __future__ import annotations
 

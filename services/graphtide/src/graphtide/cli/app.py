@@ -1,6 +1,6 @@
 """The commands and what they are called.
 
-A verb's module is imported when the verb is used, and no earlier: help, completion and every other verb do without it and the
+A verb's module is imported when the verb is used, and no earlier. Help, completion and every other verb do without it and the
 libraries that it needs. A verb of an extra that is not installed is in the lists, and says how to get it when it is used.
 """
 

@@ -113,9 +113,9 @@ def backfill(
     """Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.
 
     A pattern that history cannot be searched for is left out, with a warning that says why; others run. Finished slices stay
-    when the run ends early; `--resume` continues from them. Exit status: 0 done, 2 a pattern is invalid, or all are left out,
-    3 history is unreadable or all its records were rejected, 5 more were rejected than --max-rejected allows, 130 interrupted,
-    143 ended by SIGTERM.
+    when the run ends early; `--resume` continues from them. Exit status: 0 if done, 2 if a pattern is invalid or all are left
+    out. It is 3 if history is unreadable or all its records were rejected. It is 5 if more were rejected than --max-rejected
+    allows, 130 if interrupted, 143 if ended by SIGTERM.
     """
     with starting(), needing("spark", "a backfill"):
         from graphtide_backfill import bootstrap  # noqa: PLC0415 - Spark is an extra

@@ -109,10 +109,10 @@ def explain(
 ) -> None:
     """Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities.
 
-    With --analyze, or --input for each of several streams, also the match funnel, what each step of the plan looked at and why
-    it refused it, and why there was no match or not one more; status 3 if no record could be used, 5 if more were rejected than
-    --max-rejected allows; an interrupt shows what was seen so far, status 130. With --server the plan that a server runs, with
-    the partial matches alive in every item.
+    With --analyze, or --input for each of several streams, it also shows what happened in a run. That is the match funnel, what
+    each step of the plan looked at and why it refused it. It says why there was no match or not one more. The status is 3 if no
+    record could be used, 5 if more were rejected than --max-rejected allows. An interrupt shows what was seen so far, status
+    130. With --server the plan that a server runs, with the partial matches alive in every item.
     """
     formats = FORMATS if server is None else _OF_SERVERS
     form = choice(format, {name: name for name in formats}, "--format")

@@ -111,10 +111,11 @@ def match(
 ) -> None:
     """Find every match of the patterns in a stream, each when its last edge arrives.
 
-    Matches go out as JSON Lines, or to a file in the format of its name. Exit status: 0 done, 2 a pattern is invalid, 3 the
-    stream is unreadable or all its records were rejected, 4 a limit was reached, 5 more records were rejected than
-    --max-rejected allows, 130 interrupted, 141 the output was closed, 143 ended by SIGTERM. After every end, matches so far are
-    written and the summary is true. Standard error says what was lost: records rejected or dropped, work given up at a limit.
+    Matches go out as JSON Lines, or to a file in the format of its name. Exit status: 0 if done, 2 if a pattern is invalid, 3
+    if the stream is unreadable or all its records were rejected. It is 4 if a limit was reached, 5 if more records were
+    rejected than --max-rejected allows. It is 130 if interrupted, 141 if the output was closed, 143 if ended by SIGTERM. After
+    every end, matches so far are written and the summary is true. Standard error says what was lost: records rejected or
+    dropped, work given up at a limit.
     """
     refuse_shared_files(
         {

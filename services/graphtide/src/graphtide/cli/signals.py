@@ -1,6 +1,6 @@
 """What SIGINT and SIGTERM do to a command: end it with an exit status that names the signal.
 
-While a command starts, the signal ends the process at once: there is nothing to tidy up, and an import may catch or show an
+While a command starts, the signal ends the process at once. There is nothing to tidy up, and an import may catch or show an
 exception. Later the signal is an exception like Ctrl-C's, so that the code that runs can write what it has.
 """
 

@@ -1,7 +1,7 @@
 """Readers of what is in memory already: tables, and iterables of edges.
 
 Edges travel as JSON Lines and tables as Arrow, so that a record means the same wherever it comes from. A table is there as a
-whole, so none of its records is late: one that is not in order of time is put in order first.
+whole, so none of its records is late. One that is not in order of time is put in order first.
 """
 
 from __future__ import annotations

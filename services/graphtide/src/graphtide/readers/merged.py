@@ -1,7 +1,7 @@
 """A reader of several streams as one: each put in order and cleared of duplicates by itself, then merged in order of time.
 
 Of equal times the names of the streams decide, then the order of each. The records know their streams. Memory: some batches of
-each stream, and what its lateness holds back. A stream that has nothing to give is waited for, for what it gives next may be
+each stream, and what its lateness holds back. A stream that has nothing to give is waited for. What it gives next may be
 earlier than all that is at hand of others.
 """
 

@@ -1,8 +1,8 @@
 """Whether a file is surely in order of time, by a look at its times alone: nothing is decoded.
 
-A no says nothing: then a decoder looks. Of texts, files that are not compressed are looked at whose times are integers,
-decimals or ISO 8601 in UTC: in a column of CSV without quotes, or in a member that each line of JSON has once. Of tables,
-columns of integers or times. Cost: reading the file, a search for line ends and the times.
+A no says nothing: then a decoder looks. Of texts, it looks at files that are not compressed and whose times are integers,
+decimals or ISO 8601 in UTC. The times are in a column of CSV without quotes, or in a member that each line of JSON has once. Of
+tables, columns of integers or times. Cost: reading the file, a search for line ends and the times.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Chunks of an iterable that may be slow: item by item while it is, in thousands while it is not.
 
-The iterating thread waits in the source itself. So a source that is bound to a thread works, errors and interrupts come out
-where they should, and nothing has to be ended with the iteration. The price is that a source cannot be overtaken: what
-is in an unfinished chunk when it pauses waits for its next item. So after a pause a chunk is one item for `_SINGLES` items, and
-from then on at most a `_SHARE`th of what came since: a burst up to that length is handed on to its last item, a longer one but
+The iterating thread waits in the source itself. So a source that is bound to a thread works, and errors and interrupts come out
+where they should. Nothing has to be ended with the iteration. The price is that a source cannot be overtaken: what is in an
+unfinished chunk when it pauses waits for its next item. So after a pause a chunk is one item for `_SINGLES` items, and from
+then on at most a `_SHARE`th of what came since. A burst up to that length is handed on to its last item, a longer one except
 for such a part.
 
 Cost: a look at the clock an item, and a chunk's overhead, some 10 microseconds, for each of the first items after a pause.

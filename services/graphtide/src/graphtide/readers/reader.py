@@ -1,6 +1,6 @@
 """What every reader offers, and the options of readers.
 
-Invariant: a reader is read once, by one thread; its batches come in the order of the stream, and no record is lost: each one is
+Invariant: a reader is read once, by one thread. Its batches come in the order of the stream, and no record is lost: each one is
 in a batch or among the dead letters. Memory is bounded by a block and its batch, as long as dead letters are taken.
 """
 

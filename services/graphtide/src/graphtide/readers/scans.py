@@ -1,7 +1,7 @@
 """Readers of tables that may be larger than memory: datasets of pyarrow, lazy frames of polars, objects with an Arrow stream.
 
 They are read batch by batch, wanted columns alone, and put in order of time as a file is. Past `KEPT_BYTES` of records a
-dataset and a lazy frame are read twice, and a stream, which can be read once, is sorted as if it were out of order.
+dataset and a lazy frame are read twice. A stream, which can be read once, is sorted as if it were out of order.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A look at its times alone shows that most files are in order (`graphtide.readers.order_scan`). Else a small file is decoded
 once, and kept in memory meanwhile; a larger one is decoded twice, first without its attributes. A file out of order is sorted
-in memory or, past a bound, in parts: each is sorted, written to a temporary folder, and all are merged.
-Records of one time keep their order, and ids that are made count the records of the file as it lies there.
+in memory or, past a bound, in parts. Each part is sorted and written to a temporary folder, and all are merged. Records of one
+time keep their order, and ids that are made count the records of the file as it lies there.
 Memory: `KEPT_BYTES` of records, or the bound of a part; and a batch of each part while they are merged.
 """
 

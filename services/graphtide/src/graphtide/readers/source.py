@@ -24,8 +24,8 @@ STANDARD_INPUT = "-"
 """The name that means standard input."""
 
 _FIRST_BLOCK = 1 << 18
-"""Bytes that the look at a file's beginning reads, and that then are its first block: thousands of records, because plans are
-made from the first batch."""
+"""Bytes that the look at a file's beginning reads, and that then are its first block. They have thousands of records,
+because plans are made from the first batch."""
 
 
 _PATIENCE_MS: Final = 200
