@@ -1,7 +1,7 @@
 """The stateful operator: handles every micro-batch, its state in Spark's state store.
 
-Spark gives a key's rows to one task. Its process keeps a copy of the state in memory from batch to batch (`StreamOrder`); if
-another process gets the next batch, it reads the state store.
+Spark gives a key's rows to one task. Its process keeps a copy of the state in memory from batch to batch (`StreamOrder`). If
+another process gets the next batch, that one reads the state store.
 """
 
 from __future__ import annotations

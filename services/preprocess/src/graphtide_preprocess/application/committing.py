@@ -8,9 +8,9 @@ and finds one of three:
 2. this micro-batch, with the same counts: it was committed, and the job was killed before it noted that; nothing is written;
 3. anything else: the checkpoint and the log do not belong together, and nothing is written.
 
-That a mark is read anew after every change of writers follows from the transactional id: its new owner shuts the writer before
-out, and lets its transaction end, before the mark is read. The id is that of the built-in sequencer, so the two never write one
-stream at once.
+A mark is read anew after every change of writers, which follows from the transactional id. Its new owner shuts the writer
+before out, and lets its transaction end, before the mark is read. The id is that of the built-in sequencer, so the two never
+write one stream at once.
 """
 
 from __future__ import annotations

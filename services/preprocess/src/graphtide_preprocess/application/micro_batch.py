@@ -2,7 +2,7 @@
 
 The job may be killed between any two steps, and a micro-batch is then taken again from the state before it, maybe in another
 process. So the output of a micro-batch must depend only on what was kept, on its blocks and on its instants. Memory has a copy
-of what is kept: `StreamOrder` uses it if it is that of the micro-batch before, and rebuilds it otherwise, to the same effect.
+of what is kept. `StreamOrder` uses it if it is that of the micro-batch before, and rebuilds it otherwise, to the same effect.
 
 Decisions about order, lateness and duplicates are those of `graphtide_ordering`, as in the built-in sequencer.
 """

@@ -4,10 +4,9 @@ Spark writes this down before it runs the batch, so a batch that is run again ha
 Instants rise.
 
 Sources fall silent by the clock of the log, so a batch may take as long as it likes. The ends of the partitions are looked up
-at an instant; the clock advances to it once all records up to these ends were read, in one batch or in many. So a source that
-is silent by this clock is silent in the log, and never one that the job was too slow to hear.
-While no records come, batches without records let time pass until silent sources are waited for no longer; then there
-are none.
+at an instant. The clock advances to it once all records up to these ends were read, in one batch or in many. So a source that
+is silent by this clock is silent in the log, and never one that the job was too slow to hear. While no records come, batches
+without records let time pass until silent sources are waited for no longer; then there are none.
 """
 
 from __future__ import annotations

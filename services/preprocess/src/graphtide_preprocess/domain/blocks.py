@@ -142,8 +142,8 @@ class BlockReader:
     ) -> None:
         """Start with no attribute known; reject what is further ahead of its record than the bound.
 
-        `read` returns the attributes that patterns read; it is called once there are more than are kept, and at once if there
-        is a statement, since without SET it gives those alone.
+        `read` returns the attributes that patterns read. It is called once there are more than are kept. It is called at once
+        if there is a statement, since without SET a statement gives those alone.
         """
         self._decoder = RawDecoder(ahead)
         self._read = read
