@@ -1,8 +1,8 @@
 """The worker that counts reported matches: reads their topic, and keeps their number for each version of a pattern.
 
-A match is counted when it can be read, not when an engine finds it: so what is found anew after a restart, by another host or
-for a window before a pattern's start counts once or not at all, as it was reported. Counts and positions are committed as one;
-only one of a deployment works. Cost: O(matches), and a record for each pattern that had some, at most once a second.
+A match is counted when it can be read, not when an engine finds it. Some are found anew after a restart, by another host, or
+for a window before a pattern's start. They count once or not at all, as they were reported. Counts and positions are committed
+as one; only one of a deployment works. Cost: O(matches), and a record for each pattern that had some, at most once a second.
 """
 
 from __future__ import annotations
