@@ -1,6 +1,6 @@
 """The durations that a pattern is written with, and where they meet the unit of a stream's time.
 
-A duration keeps its unit until then. One that is shorter than a tick would ask for records of one and the same time: that is
+A duration keeps its unit until then. One that is shorter than a tick would ask for records of one and the same time. That is
 hardly ever meant, and divides by nothing where it is rounded down. It is refused, here alone.
 """
 

@@ -30,9 +30,9 @@ class Operation(Enum):
 class Edge:
     """A directed, labelled interaction between two vertices at one instant.
 
-    `source_label` and `target_label` are the types of the two vertices as this edge states them; None where it is silent.
-    A deletion carries the id of the edge it retracts; its other fields but `ts` mean nothing. `made` says that the source gave
-    no id, and the record's ordinal stands in its place: such an id is no other's, whatever its text, and no deletion names it.
+    `source_label` and `target_label` are the types of the two vertices as this edge states them; None where it is silent. A
+    deletion carries the id of the edge it retracts; its other fields but `ts` mean nothing. `made` says that the source gave no
+    id, and the record's ordinal stands in its place. Such an id is no other's, whatever its text, and no deletion names it.
     """
 
     id: EdgeId

@@ -134,8 +134,8 @@ class InvalidPatternError(InvalidQueryError):
     def in_text(self, text: str) -> InvalidPatternError:
         """Return the same error with the line of `text` it points at.
 
-        Lines end only at line feeds, as in the parser's count: other characters that some would break a line at may
-        stand in a quoted name.
+        Lines end only at line feeds, as in the parser's count. Other characters at which some programs break a line may stand
+        in a quoted name.
         """
         lines = text.split("\n")
         if self.location is None or not 1 <= self.location.line <= len(lines):

@@ -53,12 +53,12 @@ class EventPattern:
         root: the event expression.
         within: longest time from the first to the last event of a match; closed.
         stream: whose events.
-        predicates: all true. One that reads an event of a branch of `Any` holds where another branch was taken; one that reads
-            an event of an `Absent` says which events must not be, and may read events to come beside it; one that reads an
+        predicates: all true. One that reads an event of a branch of `Any` holds where another branch was taken. One that reads
+            an event of an `Absent` says which events must not be, and may read later events beside it. One that reads an
             iteration outside an aggregate is true if it is for each of its events.
         report: all matches, or for each event that completes some, their number and one of them.
-        is_distinct: of the matches that are made of the same events, one is reported: the first; of several at once that whose
-            events, in the order of the text, are the earliest in the stream.
+        is_distinct: of the matches that are made of the same events, only the first is reported. Of several at once it is the
+            one whose events, in the order of the text, are the earliest in the stream.
         one_per: of those, the first for each key in each interval of time.
         selection: what iterations take.
         partition: attributes that all events of a match share, those of an `Absent` too; who lacks one takes no part.
@@ -89,9 +89,9 @@ class EventPattern:
         """Refuse what no engine could match.
 
         Raises:
-            InvalidPatternError: no events, too many or nested too deeply; a name twice or unknown; a NOT inside OR or without
-                a wanted part beside it; a predicate over two NOTs or over two branches of an OR; an aggregate over
-                what is not an iteration; no time; timeouts of what is not a plain sequence; what cannot be reported.
+            InvalidPatternError: no events, too many or nested too deeply; a name twice or unknown; no time. A NOT inside OR or
+                without a wanted part beside it. A predicate over two NOTs or over two branches of an OR; an aggregate over what
+                is not an iteration. Timeouts of what is not a plain sequence; what cannot be reported.
         """
         refuse_unmatchable(self)
 
@@ -139,8 +139,8 @@ class EventPattern:
     def looks_back(self) -> Duration:
         """How far before the newest an event can be and still be of use.
 
-        That is T, but 2 T where a SEQ inside another part begins or ends with a NOT: that looks T beyond the events of its SEQ,
-        which themselves lie as far as T from the last or the first of the match.
+        That is T, but 2 T where a SEQ inside another part begins or ends with a NOT. Such a NOT looks T beyond the events of
+        its SEQ. They themselves lie as far as T from the last or the first of the match.
         """
         times = 2 if any(looks_beyond_its_span(part) for part in self.root.parts) else 1
         return replace(self.within, amount=times * self.within.amount)

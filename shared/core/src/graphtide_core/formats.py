@@ -54,9 +54,9 @@ class Tables:
 class StreamFormat:
     """How a stream is written.
 
-    At most one of `decoder` and `tables` is given: the first makes it a text format, which is decoded block by block and may be
-    compressed or come through a pipe; the second a columnar one, which is read from a file. With neither it is a text format
-    that a STREAM statement alone reads.
+    At most one of `decoder` and `tables` is given. A `decoder` makes it a text format, which is decoded block by block and may
+    be compressed or come through a pipe. `tables` makes it a columnar one, which is read from a file. With neither it is a text
+    format that a STREAM statement alone reads.
 
     Attributes:
         value: its name in options and messages.
@@ -67,12 +67,12 @@ class StreamFormat:
             with every raw record. Its fields have no types, so the beginning settles them.
         http: how it is sent; None if it is not.
         tables: the code of a columnar format.
-        matches: of a text format, a function of an open file, a schema and the columns of few words that returns a writer of
-            tables of matches, as `package.module:name`; None if matches are not written in it as rows.
-        database: of a file with tables of its own, a class of a path, the patterns and a unit of time that takes matches, as
-            `package.module:name`.
-        generated: a function of an open file and a `Table` of generated records that writes them, as `package.module:name`;
-            None if generators do not write the format.
+        matches: of a text format, the function that makes a writer of tables of matches, as `package.module:name`. It takes an
+            open file, a schema and the columns of few words. None if matches are not written in it as rows.
+        database: of a file with tables of its own, a class that takes matches, as `package.module:name`. It is made of a path,
+            the patterns and a unit of time.
+        generated: a function that writes generated records, as `package.module:name`. It takes an open file and a `Table` of
+            the records. None if generators do not write the format.
         magic: the first bytes of its files, by which they are known; empty if any text may begin so.
         is_of_lines: whether it is text, whose records are found by their lines.
     """

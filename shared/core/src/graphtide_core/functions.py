@@ -44,7 +44,7 @@ WITHOUT_CASE: Final = (
     (0x16EA0, 0x16EB8),
     (0x16EBB, 0x16ED3),
 )
-"""Ranges of characters that `lower` and `upper` leave as they are: Unicode has letters of the other case for them since
+"""Ranges of characters that `lower` and `upper` leave as they are. Unicode has letters of the other case for them since
 version 15, and libraries differ."""
 
 DATE_PARTS: Final = ("year", "month", "day", "hour", "minute", "second", "weekday", "day_of_year")

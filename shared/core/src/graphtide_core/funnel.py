@@ -164,7 +164,7 @@ class Lack:
         vertex: for `ENDS` and `DISTINCT` the query vertex and the data vertex that would have to match it.
         enters: whether the missing edges would enter that vertex; else they would leave it.
         there: ids of edges there that fit what is missing by themselves.
-        after: for `ORDER` the time that a match must be later than: the earliest at which all before it can be had; None
+        after: for `ORDER` the time that a match must be later than. It is the earliest at which all before it can be had; None
             where nothing is before it.
     """
 
@@ -224,15 +224,15 @@ class Funnel:
     """The trace of one pattern.
 
     Attributes:
-        edges: for each query edge, by name, the insertions of the stream and why they could not be it by themselves; those
-            that passed are its candidates.
+        edges: for each query edge, by name, the insertions of the stream and why they could not be it by themselves. Those that
+            passed are its candidates.
         discarded: for each query edge, by name, the candidates that extended no partial match on arrival and started none.
         steps: by node, part and, unless the part is the whole, name of the query edge; steps that never looked at anything
             are missing.
         stores: by node; nodes that stored nothing are missing.
         misses: the partial matches that came furthest, the furthest first.
-        answers: under dual simulation, what became of the edges that were asked about, in stream order, and then of those that
-            came nearest to a match and had none.
+        answers: under dual simulation, what happened to the edges that were asked about, in stream order. After them come those
+            that were nearest to a match and had none.
         unknown: ids that were asked about and no record has.
     """
 

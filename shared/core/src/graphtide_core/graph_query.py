@@ -1,6 +1,6 @@
 """A streaming graph query: what the algebra family answers, as a Regular Query over windows of streams.
 
-A Regular Query is a set of rules without recursion but for closure: a rule derives edges of its head from a conjunction of
+A Regular Query is a set of rules without recursion but for closure. A rule derives edges of its head from a conjunction of
 atoms, each a regular path over edges of inputs or of other heads. What it means at an instant is what the rules say of the
 edges that are valid then.
 
@@ -96,8 +96,8 @@ class GraphQuery:
 
         Raises:
             InvalidPatternError: nothing is read or reported; a name twice or unknown; a rule that reads a head of its own or of
-                a later rule; a column without an atom; an atom that shares no variable with the others; a condition over more
-                than vertices or than one edge; a slide longer than its window; a path that a rule of an output lacks.
+                a later rule. A column without an atom; an atom that shares no variable with the others. A condition over more
+                than vertices or than one edge; a slide longer than its window. A path that a rule of an output lacks.
         """
         refuse_unanswerable(self)
 
@@ -141,7 +141,7 @@ class GraphQuery:
     def lookback(self, unit: TimeUnit) -> int:
         """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - lookback.
 
-        That is its longest window and a tick more: by an edge that ends just now it is known that a result which is derived
-        again has not ended in between.
+        That is its longest window and a tick more. An edge that ends just now shows that a result which is derived again has
+        not ended in between.
         """
         return max(max(each.window.lookback(unit), each.window.step(unit)) for each in self.inputs) + 1

@@ -1,7 +1,7 @@
 """A match and its identity.
 
-`match_id` depends on the pattern's name and version and on the participants alone, so that the same match found again after a
-crash, by another engine or by a backfill has the same id.
+`match_id` depends on the pattern's name and version and on the participants alone. So the same match found again after a crash,
+by another engine or by a backfill has the same id.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Completeness(Enum):
 class SubgraphMatch:
     """A match of the isomorphism family.
 
-    `detected_at` is the event time of the edge (or deletion) that brought it about; `edges` and `vertices` map the pattern's
-    names to data; `made` are the names of those edges whose ids were made, not given (see `Edge.made`); `fields` are what the
-    pattern returns of the match, by name. Matches are equal by value, and hashable.
+    `detected_at` is the event time of the edge (or deletion) that caused it. `edges` and `vertices` map the pattern's names to
+    data. `made` are the names of those edges whose ids were made, not given (see `Edge.made`). `fields` are what the pattern
+    returns of the match, by name. Matches are equal by value, and hashable.
     """
 
     query: PatternName
@@ -94,10 +94,10 @@ class SubgraphMatch:
 class ComponentMatch:
     """A match of the simulation family: a component of the match graph, or what entered or left one.
 
-    `edges` and `vertices` map the pattern's names to the data that match them, edges in the order of the stream. Of more than
-    10,000 pairs of a query edge and a data edge the first are here, and `counts` says how many there are in all, of each name;
-    `match_id` covers all. Where changes are reported, `component` is the id of the component's oldest edge now, `merged` are
-    the former ids of components that are part of it now, `split_from` is the id of the one that it was part of. `fields` are
+    `edges` and `vertices` map the pattern's names to the data that match them, edges in the order of the stream. If there are
+    more than 10,000 pairs of a query edge and a data edge, the first are here. `counts` says how many there are in all, of each
+    name; `match_id` covers all. If changes are reported, `component` is the id of the component's oldest edge now. `merged` are
+    the former ids of components that are part of it now. `split_from` is the id of the one that it was part of. `fields` are
     what the pattern returns, by name.
     """
 
@@ -126,10 +126,10 @@ class ComponentMatch:
 class OccurrenceMatch:
     """A match of the event-pattern family.
 
-    `events` maps the pattern's names to the ids of events, an iteration's to those of all of its events in order; names of
-    branches that were not taken are not there. Where the matches that an event completes are counted (`REPORT EXISTS`), `count`
-    says how many they are, `events` are those of one of them, and `match_id` is that of the event which completes them. Of a
-    timeout, `events` are those that came. `fields` are what the pattern returns of the match, by name.
+    `events` maps the pattern's names to the ids of events, an iteration's to those of all of its events in order. Names of
+    branches that were not taken are not there. The matches that an event completes may be counted (`REPORT EXISTS`). Then
+    `count` says how many they are, and `events` are those of one of them. `match_id` is that of the event which completes them.
+    Of a timeout, `events` are those that came. `fields` are what the pattern returns of the match, by name.
     """
 
     query: PatternName
@@ -177,12 +177,11 @@ class IntervalMatch:
     """A result of a streaming graph query: an edge, or an answer of another arity, with the interval in which it is valid.
 
     `bindings` maps the columns of the result to vertices; those of an edge are its source and its target. `valid` is the
-    interval [from, to) in which the result is valid from `detected_at` on, as far as is known; of a retraction, what is
-    withdrawn of it; if results stay once they are emitted, `to` is None. `path` are the steps of a path, if the query asks
-    for it, all of them valid together until the end of the interval. `first_ts` and `last_ts` are `detected_at`; of a
-    result that is valid at an instant asked for, since when it is valid and when it was last reported. `nth` is how many
-    records of the instant brought about something else before this: no two have one `match_id`, `kind`, `detected_at` and
-    `nth`.
+    interval [from, to) in which the result is valid from `detected_at` on, as far as is known. Of a retraction, it is what is
+    withdrawn. If results stay once they are emitted, `to` is None. `path` are the steps of a path, if the query asks for it,
+    all of them valid together until the end of the interval. `first_ts` and `last_ts` are `detected_at`. For a result that is
+    valid at a requested instant, they say since when it is valid and when it was last reported. `nth` is how many records of
+    the instant brought about something else before this: no two have one `match_id`, `kind`, `detected_at` and `nth`.
     """
 
     query: PatternName
@@ -275,9 +274,10 @@ Match = SubgraphMatch | ComponentMatch | OccurrenceMatch | IntervalMatch
 def match_id(query: str, version: int, participants: Iterable[tuple[str, str]], made: Container[str] = frozenset()) -> MatchId:
     """Hash a pattern's name and version and the sorted (name, id) participants to 32 hexadecimal digits.
 
-    BLAKE2b with a digest of 16 bytes over the parts, each preceded by its length in UTF-8 bytes as 4 bytes little-endian: no
-    two different lists of parts give the same bytes. Before an id that was given and is a number, as made ones are, stands an
-    empty part, which no id is; before one that a clause made, `17#2`, stand two. The native engines compute the same.
+    BLAKE2b with a digest of 16 bytes over the parts. Each part is preceded by its length in UTF-8 bytes as 4 bytes
+    little-endian, so no two different lists of parts give the same bytes. An empty part, which no id is, precedes an id that
+    was given and is a number, as made ones are. Two empty parts precede one that a clause made, `17#2`. The native engines
+    compute the same.
 
     Args:
         query: the pattern's name.

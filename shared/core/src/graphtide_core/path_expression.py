@@ -1,7 +1,7 @@
 """A regular expression over the labels of edges, as paths have to spell it.
 
 Symbols name predicates of a graph query: the edges of an input, or what a rule derives. An expression that is matched as a
-whole never yields the empty path: `a*` alone is `a+`, while a star inside a longer expression includes zero steps.
+whole never yields the empty path. So `a*` alone is `a+`, while a star inside a longer expression includes zero steps.
 
 Reference: paper 001, Definitions 13 and 20, and Table 1.
 """

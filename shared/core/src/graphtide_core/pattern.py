@@ -111,12 +111,12 @@ class SubgraphPattern:
     """A connected directed graph with a timing order, predicates (all must be true) and a window.
 
     Under dual simulation a predicate reads one edge and its ends at most. A window of time is half-open under (edge)
-    isomorphism, where the edges of a match lie less than it apart; it is closed under dual simulation, where an edge is alive
+    isomorphism, where the edges of a match lie less than it apart. It is closed under dual simulation, where an edge is alive
     while ts >= now - window. A window of edges is the same under both: the last so many edges of the stream.
 
-    Where it `is_distinct`, of the matches that are made of the same edges one is reported: that whose edges, in the order of
-    the text, are the earliest in the stream; components differ in their edges anyway. With `one_per`, of those the first for
-    each key in each interval of time.
+    Where it `is_distinct`, one of the matches that are made of the same edges is reported. It is the one whose edges, in the
+    order of the text, are the earliest in the stream. Components differ in their edges anyway. With `one_per`, of those the
+    first for each key in each interval of time.
     """
 
     name: PatternName
@@ -139,10 +139,10 @@ class SubgraphPattern:
         """Refuse what no engine could match.
 
         Raises:
-            InvalidPatternError: no edges or too many, a name twice, an unknown name, a disconnected graph, an empty window, a
-                report that its morphism does not have, an aggregate in a condition, under dual simulation a predicate over more
-                than an edge and its ends; a field without a value or, under dual simulation, with many; ONE PER of what does
-                not follow from a stretch of time.
+            InvalidPatternError: no edges or too many, a name twice, an unknown name, a disconnected graph, or an empty window.
+                Also a report that its morphism does not have, or an aggregate in a condition. Under dual simulation, a
+                predicate over more than an edge and its ends. A field without a value or, under dual simulation, with many. ONE
+                PER of what does not follow from a stretch of time.
         """
         if not self.edges:
             message = "a pattern needs at least one edge"

@@ -1,9 +1,10 @@
 r"""Regular expressions that Python's `re` and Rust's linear-time `regex` read alike: the subset that streams may use.
 
-Engines match them in Rust and the oracle in Python, so what only one of them has is refused: lookaround, backreferences, atomic
-groups, possessive repetitions, operations on classes, and escapes such as `\Z` and `\p{…}`. So is a repetition of what may be
-empty, `(a*)*`, whose groups differ. `\d`, `\w`, `\s`, `\b` and `(?i)` are about ASCII, whatever version of Unicode a library
-has; `$` is the end alone. Cost: linear in the text, and in the parts of the expression with its repetitions written out.
+Engines match them in Rust and the oracle in Python, so what only one of them has is refused. That is lookaround,
+backreferences, atomic groups, possessive repetitions, operations on classes, and escapes such as `\Z` and `\p{…}`. So is a
+repetition of what may be empty, `(a*)*`, whose groups differ. `\d`, `\w`, `\s`, `\b` and `(?i)` are about ASCII, whatever
+version of Unicode a library has; `$` is the end alone. Cost: linear in the text, and in the parts of the expression with its
+repetitions written out.
 """
 
 from __future__ import annotations

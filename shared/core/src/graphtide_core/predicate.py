@@ -3,13 +3,12 @@
 Operators are generic in their operands: those of a text, whose names are not resolved yet, are the same classes over other
 leaves (`graphtide_query.language.ast`).
 
-Three-valued logic, as in SQL and GQL: a missing attribute, or a comparison of values of different kinds, is unknown;
-`AND`, `OR` and `NOT` follow Kleene's tables; a match needs its predicates to be true. Numbers compare with numbers by
-their exact values, whether integer or floating point; texts with texts, by code points; truth values with truth values
-by `=` and `<>` alone. `+ - *` and `%` of two integers give an integer, unknown where it leaves 64 bits; `/`, and any
-operation on a floating-point number, works in floating point (`7 / 2` is `3.5`) and is unknown where the result is not
-finite. Division and remainder by zero are unknown; `%` takes the sign of the dividend. Functions are those of
-`graphtide_core.functions`.
+Three-valued logic, as in SQL and GQL. A missing attribute, or a comparison of values of different kinds, is unknown. `AND`,
+`OR` and `NOT` follow Kleene's tables. A match needs its predicates to be true. Numbers compare with numbers by their exact
+values, whether integer or floating point. Texts compare with texts, by code points. Truth values compare with truth values by
+`=` and `<>` alone. `+ - *` and `%` of two integers give an integer, unknown where it leaves 64 bits. `/`, and any operation on
+a floating-point number, works in floating point (`7 / 2` is `3.5`). It is unknown where the result is not finite. Division and
+remainder by zero are unknown; `%` takes the sign of the dividend. Functions are those of `graphtide_core.functions`.
 """
 
 from __future__ import annotations
@@ -91,9 +90,10 @@ class Literal:
 class Attribute:
     """`variable.name`: an attribute of the edge, the vertex or the event bound to `variable`.
 
-    A vertex has one attribute, `id`. Of an edge the names in `RECORD_FIELDS`, of an event those in `EVENT_FIELDS`, are always
-    the fields of its record, whatever attributes it carries; every other name is an attribute. The record's operation cannot be
-    read. Of an iteration, outside an `Aggregate`, it reads one event after the other: a predicate is true if it is for each.
+    A vertex has one attribute, `id`. The names in `RECORD_FIELDS` of an edge, and those in `EVENT_FIELDS` of an event, are
+    always the fields of its record, whatever attributes it carries. Every other name is an attribute. The record's operation
+    cannot be read. Of an iteration, outside an `Aggregate`, it reads one event after the other: a predicate is true if it is
+    for each.
     """
 
     variable: str

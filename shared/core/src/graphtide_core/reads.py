@@ -1,7 +1,7 @@
 """What a pattern of any family reads of its streams: everything that the data plane needs to know of it.
 
-Invariant: an edge of another stream or label, an attribute that is not named, and what is further back than the lookback change
-nothing about what the pattern finds.
+Invariant: three things change nothing about what the pattern finds. They are an edge of another stream or label, an attribute
+that is not named, and what is further back than the lookback.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def paths_named(name: str) -> list[FieldPath]:
     """Return the paths that a name may mean, which all are written so: `a.b[0]` is `a`, `b`, 0, and also the field `a.b[0]`.
 
     Those of fewer steps come first, of equally many that with the longer step first. A name that can be cut at more than
-    `MOST_CUTS` places is cut at all of them, or at none: it must not mean paths without bound.
+    `MOST_CUTS` places is cut at all of them, or at none. It must not mean paths without bound.
     """
     is_cut_anywhere = len(_CUT.findall(name, 1)) <= MOST_CUTS
     found: list[list[str | int]] = list(_cut(name)) if is_cut_anywhere else [[name], *_cut_everywhere(name)]

@@ -58,7 +58,7 @@ class RecordFormat:
         decimal: the sign before decimals, `.` or `,`; the other one groups digits.
         encoding: one of `ENCODINGS`.
         unnest: where the records are, by names and positions: the items of the list there; lists on the way are unnested, too.
-        schema: the schema of messages of Avro, or the file that has it (`names_file`); None for the schema that a file of Avro
+        schema: the schema of messages of Avro, or the file that has it (`names_file`). None for the schema that a file of Avro
             has, and that a registry keeps for a message.
         descriptor: a descriptor set of Protobuf, `base64:…`, or the file that has it (`names_file`).
         message: the full name of the Protobuf message.

@@ -141,7 +141,7 @@ def check_features(features: Iterable[Feature], taken: Iterable[str], unit: Time
         unit: one tick of the stream.
 
     Raises:
-        InvalidPatternError: there are too many, two have one name or one has that of an attribute, one reads another, or a
+        InvalidPatternError: there are too many, two have one name or one has that of an attribute, or one reads another. Or a
             window is shorter than a tick, or longer than times can be apart.
     """
     all_of = tuple(features)

@@ -1,8 +1,8 @@
 """The results of streaming graph queries that are valid at an instant, from all reports up to it.
 
-A result is its last report: until when it is valid, by the edges up to the instant. Invariant: a reader that takes
-only the reports from some time on, at least a longest window before the instant, has the same results, except since
-when they are valid (ADR 28). Cost: a look-up for each record; memory: the results that are valid at one instant, twice at most.
+A result is its last report: until when it is valid, by the edges up to the instant. Invariant: a reader may take only the
+reports from some time on, at least a longest window before the instant. It has the same results, except since when they are
+valid (ADR 28). Cost: a look-up for each record; memory: the results that are valid at one instant, twice at most.
 """
 
 from __future__ import annotations

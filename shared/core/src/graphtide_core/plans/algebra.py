@@ -1,7 +1,7 @@
 """The plan of a streaming graph query: what of the algebra is computed, and by which operators.
 
-Operators are numbered in an order in which each comes after its operands; equal expressions are one operator, so that what
-parts of a query share is computed once.
+Operators are numbered in an order in which each comes after its operands. Equal expressions are one operator, so what parts of
+a query share is computed once.
 
 Reference: paper 001, sections 5.2 and 6.2.
 """
@@ -179,7 +179,10 @@ Number = Annotated[int, Bounds(0, _MOST - 1)]
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A step from one plan of a query to another: a rule, and which of the plans that it makes of the first, in their order."""
+    """A step from one plan of a query to another.
+
+    It is a rule, and the place of a plan among those that it makes of the first.
+    """
 
     rule: Annotated[str, Bounds(1, 100)]
     number: Number

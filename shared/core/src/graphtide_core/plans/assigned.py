@@ -1,7 +1,7 @@
 """How a matcher is to match a pattern, as it is chosen, kept and sent.
 
-A class of such plans is a frozen dataclass, and its form in records follows from it: the name of its engine, and its fields,
-whose annotations say what they may hold. A family adds its plans by defining the classes; nothing lists them.
+A class of such plans is a frozen dataclass, and its form in records follows from it. The form has the name of its engine, and
+its fields, whose annotations say what they may hold. A family adds its plans by defining the classes; nothing lists them.
 """
 
 from __future__ import annotations

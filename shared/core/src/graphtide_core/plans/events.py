@@ -1,7 +1,7 @@
 """The plan of event patterns: one graph of sub-patterns for all of them.
 
-A sub-pattern is in *branch form*: slots, a partial order over them, predicates and a time. Every combination of SEQ and AND
-is a partial order: SEQ says that each slot of a part is no later than each of the next, AND says nothing. OR of events that no
+A sub-pattern is in *branch form*: slots, a partial order over them, predicates and a time. Every combination of SEQ and AND is
+a partial order. SEQ says that each slot of a part is no later than each of the next; AND says nothing. OR of events that no
 predicate reads is a slot of several types; any other OR gives several branches, in their order. So one form serves all
 operators, and a common sub-pattern is one of common slots with an order that both imply.
 
@@ -47,7 +47,7 @@ class Slot:
 class Absence:
     """Events that must not come between two bounds, closed both.
 
-    The interval begins at the latest of the slots in `after`, or, where there are none, T before the latest of `within`; it
+    The interval begins at the latest of the slots in `after`, or, where there are none, T before the latest of `within`. It
     ends at the earliest of `before`, or T after the earliest of `within`. That of an AND has both sides empty and `is_inner`:
     then the interval is from the earliest to the latest of `within`.
     """

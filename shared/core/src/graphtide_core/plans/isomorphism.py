@@ -91,9 +91,9 @@ class SjTreeStrategy(Enum):
 class SjTreePlan(AssignedPlan):
     """A left-deep subgraph join tree.
 
-    `leaves` are the primitives in join order, of one edge or of two that share a vertex; each leaf shares a vertex with
-    those before it. `cardinalities` estimates the partial matches alive in each node that stores them: `P{i}` is leaf i, `J{i}`
-    the join of the first i leaves.
+    `leaves` are the primitives in join order, of one edge or of two that share a vertex. Each leaf shares a vertex with those
+    before it. `cardinalities` estimates the partial matches alive in each node that stores them: `P{i}` is leaf i, `J{i}` the
+    join of the first i leaves.
     Reference: paper 003, section 3.1 and Algorithm 4.
     """
 
@@ -107,7 +107,7 @@ class SjTreePlan(AssignedPlan):
 class FilteringPlan(AssignedPlan):
     """A search among candidates that the timing order filters when they arrive.
 
-    `orders[e]` is the order in which a search that starts at e binds the others where nothing better is known at run time;
+    `orders[e]` is the order in which a search that starts at e binds the others where nothing better is known at run time.
     `starts` are the edges that no other must follow: a match is found from one of them. `candidates[e]` estimates how many
     edges of the window are candidates of e, `fan_outs[e]`, step by step, how many bindings are open.
     Reference: Min et al., Time-Constrained Continuous Subgraph Matching (ICDE 2024).

@@ -1,8 +1,8 @@
 """The log: topics of partitions of records, each read in the order of its offsets.
 
-What readers see is what was committed: records of a transaction come into sight together at its commit, in their places among
-the others, and those of an aborted one never do. Offsets rise within a partition and may have gaps. What a read-process-write
-loop has read is committed in the transaction of what it wrote, so that none is lost and none repeated after a crash.
+What readers see is what was committed. Records of a transaction come into sight together at its commit, in their places among
+the others. Those of an aborted one never do. Offsets rise within a partition and may have gaps. A read-process-write loop
+commits what it has read in the transaction of what it wrote. So none is lost and none repeated after a crash.
 
 Every call may raise `TransientError` (try again) and `FatalError` (stop). No object here but `Log` may be used by two threads
 at once.
@@ -201,8 +201,8 @@ class LogWriter(Protocol):
 class LogTransactor(Protocol):
     """Writes records and commits positions together; of all that have one id, only the last opened may.
 
-    Every call may raise `FencedError`: another took the id. After a `TransientError` it is not known what became of the
-    transaction: `open` again, which ends it one way or the other, and continue from the positions that `committed` gives.
+    Every call may raise `FencedError`: another took the id. After a `TransientError` it is not known what happened to the
+    transaction. Call `open` again, which ends it one way or the other, and continue from the positions that `committed` gives.
     """
 
     def open(self) -> None:

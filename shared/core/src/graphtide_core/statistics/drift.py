@@ -4,8 +4,8 @@ Plans depend on the order of selectivities more than on the selectivities themse
 where a search starts. So drift is measured as the change of that order, and of the rate, on which the size of state depends.
 
 The change of order is a weighted Kendall distance: of all pairs of kinds, the share that changed places. A pair weighs the
-product of the two kinds' mean shares, so what is rare on both sides hardly counts: paper 003, section 6.3, saw just that
-fluctuate. A pair has changed places only if its order is clear on both sides: the more frequent kind has a quarter more, and
+product of the two kinds' mean shares, so what is rare on both sides hardly counts. Paper 003, section 6.3, saw just that
+fluctuate. A pair has changed places only if its order is clear on both sides. The more frequent kind has a quarter more. And
 the counts differ by more than three standard deviations of what chance does to counts of that size.
 """
 

@@ -1,7 +1,7 @@
 """Kinds of what is counted in a stream: edges by type, and the 2-edge paths that they make.
 
 An edge has two ends: it goes out of its source and into its target. A 2-edge path is an unordered pair of ends of two distinct
-edges at one vertex. So two edges that share both vertices make two paths, one at each; a self-loop, which has both ends at its
+edges at one vertex. So two edges that share both vertices make two paths, one at each. A self-loop, which has both ends at its
 vertex, makes two paths with every other end there and none with itself.
 
 Reference: paper 003, section 5.1: `EdgeType` is what its `Map()` gives, `paths` what its Algorithm 5 counts.

@@ -4,7 +4,7 @@ The parts have no edge in common. Merging has the empty snapshot as its neutral 
 grouping.
 
 It gives exactly: edges, their types, their times, the sums of degrees. It cannot know which vertices the parts have in common.
-2-edge paths of one edge here and one there are lost, so `paths`, the squares and the greatest degree are lower bounds; a vertex
+2-edge paths of one edge here and one there are lost, so `paths`, the squares and the greatest degree are lower bounds. A vertex
 of both parts counts twice, so the numbers of vertices are upper bounds. For parts without a common vertex all of it is exact.
 The rate is that of the whole stretch from the earlier start to the later end, gaps included.
 """

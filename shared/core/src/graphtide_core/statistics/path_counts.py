@@ -1,7 +1,7 @@
 """How many 2-edge paths of each type there are, held as numbers: a stream with thousands of labels has millions of types.
 
 An end is numbered by the place of its edge's type, doubled, plus 1 where the edge comes in. Invariant: `keys` ascends, and each
-of its keys holds the lesser number of two ends above the greater; `counts` says how many paths there are of each. So paths of
+of its keys holds the lesser number of two ends above the greater. `counts` says how many paths there are of each. So paths of
 two given ends are found by bisection. The paths of one end, and those by vertex labels alone, are put together when they are
 first asked for.
 
@@ -136,9 +136,9 @@ class PathCounts(Mapping[PathType, int]):
     def paths(self, asked: AskedEnd, other: AskedEnd) -> int:
         """Return how many paths have one end that fits the one and another that fits the other, each path once.
 
-        Complexity: O(log paths) for each pair of ends that fit, where these are few, else O(paths of the ends that fit the one,
-        or the other); O(1) for later calls. The first call that reads the paths of an end, and the first without a label of
-        either edge, take O(paths).
+        Complexity: O(log paths) for each pair of ends that fit, where these are few. Else it is O(paths of the ends that fit
+        the one, or the other); O(1) for later calls. The first call that reads the paths of an end, and the first without a
+        label of either edge, take O(paths).
         """
         if (asked, other) not in self._paths:
             self._paths[asked, other] = self._answer(asked, other).once(asked, other)

@@ -117,9 +117,9 @@ class StatisticsSnapshot:
     def path_share(self, pattern: SubgraphPattern, edge: QueryEdge, other: QueryEdge) -> float:
         """Return the share of 2-edge paths that fit two query edges at a vertex they share.
 
-        A missing label of the query fits every label; predicates are not looked at. Where the query edges share two vertices,
-        or one of them is a self-loop, there are several pairs of ends; each bounds what all can match, so the least counts.
-        1.0 where nothing is known of paths, 0.0 where there are none.
+        A missing label of the query fits every label; predicates are not looked at. If the query edges share two vertices, or
+        one of them is a self-loop, there are several pairs of ends. Each bounds what all can match, so the least counts. 1.0
+        where nothing is known of paths, 0.0 where there are none.
 
         Raises:
             ValueError: the edges are one, or share no vertex.
