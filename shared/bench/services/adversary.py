@@ -2,9 +2,9 @@
 
 `python shared/bench/services/adversary.py [--engine re-search] [--policy shed] [--rate 2000] [--seconds 30]`
 
-Twenty ordinary patterns run on a host over a log in memory, alone and then beside a pattern whose search would never end
-(`graphtide_testing.adversary`), with the limits that services have by default. Edges come at a steady rate, some in a
-record; the time from writing a record to its matches being committed is measured, from the first record on.
+Twenty ordinary patterns run on a host over a log in memory, with the limits that services have by default. They run alone and
+then beside a pattern whose search would never end (`graphtide_testing.adversary`). Edges come at a steady rate, some in a
+record. The time from writing a record to its matches being committed is measured, from the first record on.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 `python shared/bench/services/decoding.py [--edges 60000] [--output FILE] [--before FILE]`
 
-A record has five fields that are read and two that are not. A statement reads three of them in nested objects of JSON Lines,
-under other names in CSV, or as groups of a regular expression in the lines of the same CSV. It reports the instructions of each
-and, for a statement, how many times as fast as columns that is; with `--before` the counts are compared with those of another
+A record has five fields that are read and two that are not. A statement reads three of them. In JSON Lines they are in nested
+objects. In CSV they have other names, or are groups of a regular expression in its lines. It reports the instructions of each
+and, for a statement, how many times as fast as columns that is. With `--before` it compares the counts with those of another
 build, which `--output` wrote.
 """
 

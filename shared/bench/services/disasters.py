@@ -4,8 +4,8 @@
 
 Each disaster happens to a deployment of its own, with two patterns and a stream. It reports what happens by itself within half
 a minute, then when every service is started again, and then when the patterns are registered again. For a broker without its
-disk it also tries at once what `docs/how-to/disaster.md` says (`broker-empty-begun-anew`); one of three brokers
-is lost with its disk, and comes back later without (`broker-of-three`).
+disk it also tries at once what `docs/how-to/disaster.md` says (`broker-empty-begun-anew`). One of three brokers is lost with
+its disk, and comes back later without (`broker-of-three`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How many edges a second the service takes over HTTP, how many its sequencer puts in order, and how many it merges.
 
 `python shared/bench/services/ingestion.py [BOOTSTRAP|memory] [CASE...] [--repeats 5]` measures in memory, or over the Kafka at
-that address. Every rate is the median of some runs, with the least and the greatest, and beside it the processor time of the
-service, senders and broker left out; results are checked. Sender and service share the machine. Cases are picked by their
+that address. Every rate is the median of some runs, with the least and the greatest. Beside it is the processor time of the
+service, without senders and broker. Results are checked. Sender and service share the machine. Cases are picked by their
 beginnings.
 """
 

@@ -2,8 +2,9 @@
 
 `python shared/bench/services/interrupts.py [--times 20]`
 
-A star of eight whose condition never holds is matched around a vertex of 3,000 edges, under every engine, and under `timing`
-with two threads as well. A signal comes after a while that a seed decides; the time from it to the end of `push` is measured.
+A star of eight whose condition never holds is matched around a vertex of 3,000 edges.
+That is done under every engine, and under `timing` with two threads as well. A signal comes after a while that a seed decides;
+the time from it to the end of `push` is measured.
 """
 
 from __future__ import annotations

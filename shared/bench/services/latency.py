@@ -4,10 +4,10 @@
 [--stages] [--http] [--registering 1000]`
 
 Every hundredth edge is a match by itself. Edges are written to the raw topic, some together in a record, or sent over HTTP,
-some together in a request; their ids are the times of their sending. Plain consumers read matches, and with `--stages` what
+some together in a request. Their ids are the times of their sending. Plain consumers read matches, and with `--stages` what
 comes before them. With `--registering` as many patterns more that want the same edges are registered meanwhile, each as soon as
-the one before runs; the run lasts until the last does. Everything runs on one machine, the clock too. The first edges are
-sent before any counts, so that the broker's code is compiled and every client has its connections.
+the one before runs. The run lasts until the last does. Everything runs on one machine, the clock too. The first edges are sent
+before any counts, so that the broker's code is compiled and every client has its connections.
 """
 
 from __future__ import annotations

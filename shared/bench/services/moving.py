@@ -3,10 +3,10 @@
 `python shared/bench/services/moving.py [--edges 50000,1000000] [--wanted 1,10] [--fresh]`
 
 Two hosts in one process use Kafka and Redis on this machine. The first runs a pattern whose window holds so many edges; one in
-so many of them is wanted. Each host runs another pattern of the same edges, the second none with `--fresh`. A tenth as
-many edges lie before the window. All are read before anything is measured. It reports how long the first host takes to
-stop the plan, its checkpoint included; how long the second takes from reading the plan until it says that it runs, with how
-many records of the ordered log, and its longest round meanwhile.
+so many of them is wanted. Each host runs another pattern of the same edges, the second none with `--fresh`. A tenth as many
+edges lie before the window. All are read before anything is measured. It reports how long the first host takes to stop the
+plan, its checkpoint included. It reports how long the second takes from reading the plan until it says that it runs. With that
+come the number of records of the ordered log that it read, and its longest round meanwhile.
 """
 
 from __future__ import annotations

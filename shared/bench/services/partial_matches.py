@@ -2,10 +2,10 @@
 
 `python shared/bench/services/partial_matches.py [--edges 200000] [--pairs 5] [--seconds 0.25]`
 
-A host in this process reads an ordered stream from a log in memory, so that matching and little else is measured, and shares
-views in a Redis on this machine. Patterns under two engines store partial matches, and another two search. Each pair runs a new
-host with views and a new one without, in alternating order. `ratio` is edges a second with views over those without, the
-other ratio the same by processor time of all threads, which other programs disturb less.
+A host in this process reads an ordered stream from a log in memory, and shares views in a Redis on this machine. So matching
+and little else is measured. Patterns under two engines store partial matches, and another two search. Each pair runs a new host
+with views and a new one without, in alternating order. `ratio` is edges a second with views over those without. The other ratio
+is the same by processor time of all threads, which other programs disturb less.
 """
 
 from __future__ import annotations

@@ -2,11 +2,12 @@
 
 `python shared/bench/services/patterns.py [--patterns 1,1000,10000,50000] [--engine timing] [--records 4000] [--alike label]`
 
-Each count of patterns has a process of its own: a host over a log in memory runs as many patterns of two edges, each with a
-label of its own; or all with one, each with a window of its own, or equal but for their names. Ordered records come with one
-edge and with 4,096, whose labels no pattern has, or one of them. It reports the processor time of a record, Python and
-native together, with all that the host does in its rounds (reports of counts and checkpoints too); the memory of a pattern;
-how long the host takes to adopt all patterns at its start, and one more while records wait.
+Each count of patterns has a process of its own. A host over a log in memory runs that many patterns of two edges, each with a
+label of its own. Or all have one label, and each has a window of its own, or they are equal but for their names. Ordered
+records come with one edge and with 4,096, whose labels no pattern has, or one of them. It reports the processor time of a
+record, Python and native together. That includes all that the host does in its rounds, also reports of counts and checkpoints.
+It reports the memory of a pattern. It reports how long the host takes to adopt all patterns at its start, and one more while
+records wait.
 """
 
 from __future__ import annotations

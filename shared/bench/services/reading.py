@@ -2,10 +2,10 @@
 
 `python shared/bench/services/reading.py [--edges 3000000] [--repeats 5] [--folder FOLDER]`
 
-One stream of edges between 20,000 addresses with 50 labels and an attribute, as CSV, JSON Lines, Parquet and Arrow with
-dictionaries and with plain texts. A pattern of three edges in order is matched over each, alternately, in one process, whose
-allocator is asked for what `graphtide match` asks for. It reports the median of wall and of processor time from opening
-the file to the summary, without start-up, and how many times as fast as CSV that is.
+One stream of edges between 20,000 addresses with 50 labels and an attribute comes in several formats. They are CSV, JSON Lines,
+Parquet, and Arrow with dictionaries and with plain texts. A pattern of three edges in order is matched over each, alternately,
+in one process, whose allocator is asked for what `graphtide match` asks for. It reports the median of wall time and of
+processor time from opening the file to the summary, without start-up. It also reports how many times as fast as CSV that is.
 """
 
 from __future__ import annotations

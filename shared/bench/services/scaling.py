@@ -2,11 +2,11 @@
 
 `python shared/bench/services/scaling.py [--record FILE] [--rate 1500] [--patterns 12]`
 
-Matchers, ingestion and the admin API are processes on real Kafka and Redis; the planner runs in this one, asks the API server
-of the tests for replicas, and a stand-in for Kubernetes starts and ends shards as it is asked. Edges come at a rate that
-one shard is too busy with, until there are two; then few, until there is one again. Times are shorter than a deployment would
-have them, and said in what is recorded: `services/planner/tests/fixtures/situations` has such records, which the pure decision
-must follow.
+Matchers, ingestion and the admin API are processes on real Kafka and Redis. The planner runs in this one, and asks the API
+server of the tests for replicas. A stand-in for Kubernetes starts and ends shards as it is asked. Edges come at a rate that one
+shard is too busy with, until there are two; then few, until there is one again. Times are shorter than a deployment would have
+them, and said in what is recorded: `services/planner/tests/fixtures/situations` has such records, which the pure decision must
+follow.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 `python shared/bench/services/sizes.py [--edges 500000]`
 
-Three deployments one after the other differ in the window or the number of patterns alone, so that a difference of theirs is
-what an edge of the window, or a pattern, takes. Patterns want every label, so every edge of the window is kept.
+Three deployments one after the other differ in the window or the number of patterns alone.
+So a difference between them is what an edge of the window, or a pattern, takes. Patterns want every label, so every edge of the
+window is kept.
 """
 
 from __future__ import annotations

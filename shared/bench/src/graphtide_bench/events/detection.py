@@ -3,17 +3,17 @@
 `python -m graphtide_bench.events.detection [--patterns 1,10,100,1000] [--builder casem+dce] [--days 1] [--seed 7]
 [--repeats 5]`
 
-The stream imitates a city's traffic: each sensor reports a speed once in five minutes, a jam lasts for about half an hour, and
+The stream imitates a city's traffic. Each sensor reports a speed once in five minutes, a jam lasts for about half an hour, and
 every second one reaches a sensor nearby. A pattern is a sequence of three slow sensors next to each other within 20 minutes. No
 two readings have one time, since equal times mean something else for other systems: so these find as many matches.
 
 Each count of patterns has a process of its own. Records lie decoded in memory; a run is a new detector over all of them, and
-one run comes before those that count. It reports the events a second of the median run and what lies between the slowest
-and the fastest as a share of it, the matches, the seconds that planning takes, and the memory of plan and detector before any
-event.
+one run comes before those that count. It reports the events a second of the median run, and the spread from the slowest to the
+fastest as a share of it. It reports the matches, the seconds that planning takes, and the memory of plan and detector before
+any event.
 
-With `--write FOLDER` nothing is measured: the stream and, for each count, the patterns as text and as statements of Esper's EPL
-are written there, for runs of another system beside this one.
+With `--write FOLDER` nothing is measured. The stream and, for each count, the patterns are written there, for runs of another
+system beside this one. The patterns are there as text and as statements of Esper's EPL.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The frame of a benchmark that is a script: its options, its rows, and the report of them.
 
-A script adds a row as soon as it has one, so that a long run shows what it found; rows are a kind of results like any other.
+A script adds a row as soon as it has one, so a long run shows what it found. Rows are a kind of results like any other.
 """
 
 from __future__ import annotations

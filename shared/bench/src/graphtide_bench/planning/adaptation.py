@@ -1,9 +1,10 @@
 """Measures what a change of the stream costs: patterns over a stream whose label frequencies swap half-way.
 
-Each pattern is matched by `auto` as it runs in the pipeline, sampling the stream and changing its plan; by `auto` held to its
-first plan; and by every engine with a plan made for the second half: the fastest of those is the best fixed plan. Time
-is processor time of the pipeline's own thread: sampling, planning and the replay of the window into a new engine are in it,
-reading and decoding are not. A repetition runs every way once, so that a slow spell of the machine meets all of them.
+Each pattern is matched in several ways. One is `auto` as it runs in the pipeline, which samples the stream and changes its
+plan; another is `auto` held to its first plan. The others are every engine with a plan made for the second half: the fastest of
+those is the best fixed plan. Time is processor time of the pipeline's own thread. Sampling, planning and the replay of the
+window into a new engine are in it; reading and decoding are not. A repetition runs every way once, so that a slow spell of the
+machine meets all of them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """How much dearer than those of an unbounded search the plans are that the budget leaves, as the cost model estimates.
 
 `python -m graphtide_bench.planning.budget [--edges 20,24,28] [--seconds 300] [--engines timing,auto]` draws patterns and
-streams from seeds: shapes, timing orders, labels, predicates; streams with nothing, edge types, or 2-edge paths known,
-with hubs or without. Both plans are made for each engine; of an engine it prints how many were compared, the worst ratio, where
-that was, and how many ratios are above 1.2. The comparison ends when its seconds are over.
+streams from seeds: shapes, timing orders, labels, predicates; streams with nothing, edge types, or 2-edge paths known, with
+hubs or without. Both plans are made for each engine. Of an engine it prints how many were compared, the worst ratio, where that
+was, and how many ratios are above 1.2. The comparison ends when its seconds are over.
 """
 
 from __future__ import annotations

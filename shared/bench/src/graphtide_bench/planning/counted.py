@@ -4,9 +4,9 @@
 
 Vertices have tiers, edges stay within one, and three attributes of an edge all say the tier. The pattern is a path of three
 edges whose first is of one tier, by all three attributes. The estimates take that for three independent conditions, so the
-first edge looks rare, and its joins are the largest. Each engine is planned by the statistics of the stream, then again
-with what its plan was counted to store after a part of the stream. Both plans are run over all of it, in turn, and find the
-same matches. Time is processor time of the matcher.
+first edge looks rare, and its joins are the largest. Each engine is planned by the statistics of the stream. It is planned
+again with the counts of what its plan stored after a part of the stream. Both plans are run over all of it, in turn, and find
+the same matches. Time is processor time of the matcher.
 """
 
 from __future__ import annotations

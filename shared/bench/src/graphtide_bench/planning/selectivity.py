@@ -1,6 +1,6 @@
 """Compares the strategies of `sj-tree` on patterns of rising size, as Figures 9 and 10 of paper 003 do.
 
-Figure 9: paths and trees of several sizes, drawn by edge types, under the four strategies; time is the mean over the patterns
+Figure 9: paths and trees of several sizes, drawn by edge types, under the four strategies. Time is the mean over the patterns
 of a group, in processor seconds for the whole stream. Figure 10: the distribution of Relative Selectivity over paths of four
 edges.
 """

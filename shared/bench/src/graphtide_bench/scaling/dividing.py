@@ -4,7 +4,7 @@
 * **By key**: edges with one value of a key go to one shard, and every match stays within a value. By Zipf's law the n-th value
   has one n-th of the edges of the first, and the shard with the most bounds the rest.
 * **By vertex**: vertices are spread over shards, and a shard finds the matches around its own. An edge goes to every shard that
-  has a vertex near enough: for a pattern of radius 1, those of its ends; for one of radius 2, those of their neighbours, too.
+  has a vertex near enough. For a pattern of radius 1 those are its ends; for one of radius 2 also their neighbours.
 
 Edges of a window are drawn from a seed, between vertices whose popularity follows a power law. What a copy of an edge costs is
 what was measured of a shard (`graphtide.capacity.MATCHER_NANOSECONDS`). The model has no messages between shards: it

@@ -1,8 +1,8 @@
 """Names the experiments of paper 000, section 5, as cases: a stream, a query, and the engines to compare.
 
-Figures 9 to 20 of the paper have their numbers. Three more show what holds beyond them: `city`, a large grid where nearly no
-edge completes a match while many could be part of one; `rush`, roads as dense in matches as the paper's at its largest
-window; `whole`, where all that is in the window is one match.
+Figures 9 to 20 of the paper have their numbers. Three more show what holds beyond them. `city` is a large grid where nearly no
+edge completes a match while many could be part of one. `rush` has roads as dense in matches as the paper's at its largest
+window. In `whole` all that is in the window is one match.
 """
 
 from __future__ import annotations

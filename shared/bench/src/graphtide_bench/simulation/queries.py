@@ -1,8 +1,8 @@
 """Writes the queries of the experiments of paper 000, of any size, as patterns under dual simulation.
 
-Fig. 1: congestion that spreads against the traffic on two ways. Fig. 8: (a) a community of the periphery around people of the
-core, (b) urgent calls without success, (c) citations as a tree; and the star of Fig. 14. Fig. 2(b): a message that is handed
-on twice.
+Fig. 1: congestion that spreads against the traffic on two ways. Fig. 8 has four: (a) a community of the periphery around people
+of the core, (b) urgent calls without success, (c) citations as a tree. The star is that of Fig. 14. Fig. 2(b): a message that
+is handed on twice.
 """
 
 from __future__ import annotations

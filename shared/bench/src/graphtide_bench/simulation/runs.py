@@ -1,9 +1,8 @@
 """Measures cases of dual simulation with the window full.
 
-The window is filled under another engine and handed over, which is not timed; then records are timed in chunks
-that grow, until the stream ends or patience does. Each way is timed by a run of its own for every repeat, and once more with
-a probe that measures the share of verification. Ways that came less far are compared with the others as far as they
-came.
+The window is filled under another engine and handed over, which is not timed. Then records are timed in chunks that grow, until
+the stream ends or patience does. Each way is timed by a run of its own for every repeat, and once more with a probe that
+measures the share of verification. Ways that came less far are compared with the others as far as they came.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fits the planner's weights for engines of dual simulation to measurements.
 
-A step of a verification takes what verifications took, by the probe, over the steps that they counted. What is left of the
-time, over the edges that can be query edges, is the filter's: the median of the cases where it is most of the time. Cases
+A step of a verification takes what verifications took, by the probe, over the steps that they counted. The rest of the time,
+over the edges that can be query edges, is the filter's. It is the median of the cases where that is most of the time. Cases
 that hand over more than a component in a hundred records are left out. `TAKE` is not separable from the fixpoints beside it.
 """
 

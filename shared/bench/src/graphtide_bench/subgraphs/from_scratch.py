@@ -1,7 +1,8 @@
 """Measures VF2 run anew on the window after every edge: the baseline of paper 003 (section 6.4), on small streams.
 
-After each edge VF2 searches the whole window for the pattern as a graph, and the matches that hold the new edge are kept: those
-without it were found before. The VF2 is that of networkx, written in Python; the ratio to our engines includes the language.
+After each edge VF2 searches the whole window for the pattern as a graph. It keeps the matches that hold the new edge, because
+those without it were found before. The VF2 is that of networkx, written in Python; the ratio to our engines includes the
+language.
 """
 
 from __future__ import annotations

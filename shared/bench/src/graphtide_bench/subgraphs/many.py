@@ -1,9 +1,9 @@
 """Measures many patterns in one pass over one stream, against one pattern.
 
 Each pattern is drawn on its own from a stream with thousands of edge labels, so that most edges mean nothing to most patterns.
-Ratios compare with the smallest number of patterns; more patterns find more matches, and that work is in the ratio.
-Planning is timed separately, in processor time: the planner knows the types and 2-edge paths of the whole stream, millions of
-them, and the first number of patterns pays for the tables that it makes of these.
+Ratios compare with the smallest number of patterns; more patterns find more matches, and that work is in the ratio. Planning is
+timed separately, in processor time. The planner knows the types and 2-edge paths of the whole stream, millions of them. The
+first number of patterns pays for the tables that it makes of these.
 """
 
 from __future__ import annotations

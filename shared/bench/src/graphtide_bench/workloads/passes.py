@@ -1,8 +1,8 @@
 """Measures one case: a pattern, an engine and a stream, run several times.
 
-The time of a run is that of `Matcher.push` over all batches, up to the hand-over of every match as a `MatchBatch`; matches
-are counted, not written. Planning and the making of the matcher come before. Batches lie decoded in memory, or come from a
-reader, whose time then counts.
+The time of a run is that of `Matcher.push` over all batches, up to the hand-over of every match as a `MatchBatch`. Matches are
+counted, not written. Planning and the making of the matcher come before. Batches lie decoded in memory, or come from a reader,
+whose time then counts.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class StreamRecipe:
         closing: share of edges that try to close a triangle or a cycle of four.
         edges_per_tick: edges with equal timestamps.
         swap_after: edges after which the most frequent edge label takes the frequency of the rarest, the second that of the
-            second rarest, and so on; None for never.
+            second rarest, and so on. None for never.
     """
 
     seed: int
