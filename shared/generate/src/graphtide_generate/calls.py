@@ -1,7 +1,7 @@
 """Generates the calls of a group of people, the core, with their many contacts, the periphery.
 
-Every call is between one of the core and someone of the periphery. Each of the core has contacts of their own, a few of whom
-they share with others of their circle; the closest are called much more often than others, and call back. A call is `long` (15
+Every call is between one of the core and someone of the periphery. Each of the core has contacts of their own, and shares a few
+of them with others of their circle. The closest are called much more often than others, and call back. A call is `long` (15
 minutes and more), `short` (30 seconds and less) or `call`; a call without an answer is soon repeated.
 
 Shape: as the Phone data of paper 000, Figure 6: 94 people, 6,700 contacts, a call every three minutes. Cost: O(n log n) for n

@@ -3,8 +3,8 @@
 A patent is issued, and all its citations bear that time. It cites recent patents most, and of two the one that was cited more;
 a patent is of the country of its first inventor.
 
-Shape: as the Patent data of paper 000, Figure 6, but smaller: a citation every half hour in place of every 47 seconds, so that
-windows of 90 to 720 days hold 4,300 to 34,600 of them. Cost: O(n log n) for n citations.
+Shape: as the Patent data of paper 000, Figure 6, but smaller. There is a citation every half hour in place of every 47 seconds.
+So windows of 90 to 720 days hold 4,300 to 34,600 of them. Cost: O(n log n) for n citations.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Generates weeks of bank accounts with planted structuring: deposits below the sum that is reported, and much money in a day.
 
-Each deposit of an instance is at least 5,000 and less than 10,000, where a bank begins to report it; their sum within a day is
+Each deposit of an instance is at least 5,000 and less than 10,000, where a bank begins to report it. Their sum within a day is
 more than 30,000.
 
 Only planted instances match, and each once, by construction:
 
-1. In the background an account has at most two such deposits within a day, with a sum below 20,000: no match has
-   deposits of the background alone.
+1. In the background an account has at most two such deposits within a day, with a sum below 20,000. So no match has deposits of
+   the background alone.
 2. Every instance and decoy has accounts of its own that the background never touches: all deposits of a match are those of one
    instance.
 3. The last deposit of an instance takes it past the sum. A match that ends with it has all before it: none is left out before

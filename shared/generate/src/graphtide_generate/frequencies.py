@@ -1,6 +1,6 @@
 """Draws the kind of every background record; the frequencies of labels can swap half-way.
 
-A swap changes how many records of a kind there are and nothing within one, so what a generator's module says of its records
+A swap changes how many records of a kind there are and nothing within one. So what a generator's module says of its records
 holds on both sides of it. Cost: O(records * log kinds).
 """
 

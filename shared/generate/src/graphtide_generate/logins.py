@@ -3,7 +3,7 @@
 Only planted instances match, and each once, by construction:
 
 1. In the background a user fails at most twice within ten minutes: no match has failures of the background alone.
-2. Every instance and decoy has users of its own that the background never touches: all events of a match are those of one
+2. Every instance and decoy has users of its own that the background never touches. So all events of a match are those of one
    instance, which has one success.
 3. A match has all failures of the ten minutes before its success: none is left out before the first (`NOT before`) nor after it
    (`SKIP TILL NEXT`). So there is one for that success.

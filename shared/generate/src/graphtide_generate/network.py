@@ -1,7 +1,7 @@
 """Generates a day of network flows with planted data exfiltrations.
 
-The attack is Figure 1 of paper 004: a victim v browses a compromised website w, which answers with malware; v registers at a
-command server s, gets a command and sends data out, in this order within ten minutes.
+The attack is Figure 1 of paper 004. A victim v browses a compromised website w, which answers with malware. Then v registers at
+a command server s, gets a command and sends data out, in this order within ten minutes.
 
 Only planted instances match, by construction:
 
@@ -9,8 +9,8 @@ Only planted instances match, by construction:
    smaller. So no two background hosts have both a large upload and a command: c, d and e of a match are planted.
 2. Every instance and decoy has a command server and a website of its own that the background never touches, and a victim of its
    own: c, d and e are those of one instance, and so is v.
-3. In the ten minutes up to the end of its instance a victim gets no http answer but the planted one: b, hence w, hence a, is
-   planted too.
+3. In the ten minutes up to the end of its instance a victim gets no http answer but the planted one. So b is planted too, hence
+   w, hence a.
 
 Cost: O(n log n) for n flows.
 """

@@ -1,8 +1,8 @@
 """Generates weeks of payments with planted credit-card fraud.
 
-The fraud is Figure 2 of paper 004: a criminal c pays a merchant m by credit card (t1), the bank b pays the merchant (t2), the
-merchant transfers the money to a middleman x (t3), who transfers it back (t4), in this order within a day. The bank's payment
-names the credit payment it settles; hardly any of the money gets lost on the way.
+The fraud is Figure 2 of paper 004. A criminal c pays a merchant m by credit card (t1), and the bank b pays the merchant (t2).
+The merchant transfers the money to a middleman x (t3), who transfers it back (t4). All happens in this order within a day. The
+bank's payment names the credit payment it settles; hardly any of the money gets lost on the way.
 
 Only planted instances match, by construction:
 

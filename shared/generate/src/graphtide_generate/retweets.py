@@ -1,11 +1,11 @@
 """Generates messages of users, and how others hand them on.
 
-Users post messages, and some of these go round: each retweet is of someone who has the message, its author or one who handed
-it on, and mostly of one of the first. So few users have many who hand on what they say. Messages that go round fade, and some
+Users post messages, and some of these go round. Each retweet is of someone who has the message, its author or one who handed it
+on, and mostly of one of the first. So few users have many who hand on what they say. Messages that go round fade, and some
 users answer instead.
 
-Shape: as the Twitter data of paper 000, Figure 6, but smaller: a record every ten seconds in place of every 7 milliseconds, so
-that windows of 12 to 72 hours hold 4,300 to 26,000 of them. Cost: O(n log n) for n records.
+Shape: as the Twitter data of paper 000, Figure 6, but smaller. There is a record every ten seconds in place of every 7
+milliseconds. So windows of 12 to 72 hours hold 4,300 to 26,000 of them. Cost: O(n log n) for n records.
 """
 
 from __future__ import annotations

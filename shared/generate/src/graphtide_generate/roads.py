@@ -1,11 +1,12 @@
 """Generates reports of the traffic on a city's roads, among which congestion spreads against the traffic.
 
-Junctions form a grid of long streets. All roads downtown are watched, and a share of the others; every third street and avenue
+Junctions form a grid of long streets. All roads downtown are watched, and a share of the others. Every third street and avenue
 is a main one, and where two of them cross is a major junction. Watched roads report in turn: `good`, `average` or `bad`. A road
 jams by chance, much sooner downtown, or some minutes after the road that it leads into has jammed, and clears again.
 
-Shape: as the Road data of paper 000, Figures 6 and 7: 605 junctions, two reports a second, each road about every five minutes,
-some 46 components of Fig. 1 in 10,000 reports where the window is 5 minutes. Cost: O(n log n) for n reports.
+Shape: as the Road data of paper 000, Figures 6 and 7. There are 605 junctions, and two reports a second, each road about every
+five minutes. There are some 46 components of Fig. 1 in 10,000 reports where the window is 5 minutes. Cost: O(n log n) for n
+reports.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Generates days of social interactions with planted coordinated amplification.
 
-Two accounts b and c push a new post m of an author a, after b has just followed c: both like it and then reply to it with
-the same text template, b's like first, all within five minutes.
+Two accounts b and c push a new post m of an author a, after b has just followed c. Both like it and then reply to it with the
+same text template, b's like first, all within five minutes.
 
 Only planted instances match, by construction:
 
-1. In the background an account either likes or replies to a given post, never both: it likes where the sum of the account's and
+1. In the background an account either likes or replies to a given post, never both. It likes where the sum of the account's and
    the post's number is even, and replies where it is odd. So m of a match is a planted post.
 2. Every instance and decoy has posts of its own that the background never touches: p, l1, l2, r1 and r2 are planted.
 3. The accounts b and c of all instances and decoys are distinct, and in the background none of them follows another: f

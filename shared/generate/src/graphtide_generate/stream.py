@@ -1,6 +1,6 @@
 """Holds a generated stream with its ground truth, and collects the drafts that it is made from.
 
-Invariant: records are numbered in the order of time after all of them are known, so ids rise with `ts`; equal times keep the
+Invariant: records are numbered in the order of time after all of them are known, so ids rise with `ts`. Equal times keep the
 order of drafting. Cost: O(n log n) for n records.
 """
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Recipe:
     """The settings of every generator: `records` of background, `planted` instances and `decoys` that nearly match.
 
-    With `swap_labels`, from the middle of the background on the most frequent label is as frequent as the rarest was before,
-    the second as the second rarest, and so on. Equal recipes give equal streams.
+    `swap_labels` swaps frequencies from the middle of the background on. The most frequent label is then as frequent as the
+    rarest was before, the second as the second rarest, and so on. Equal recipes give equal streams.
     """
 
     seed: int = 1

@@ -5,11 +5,11 @@ travels against the traffic: the road c -> d is jammed (r3), then b -> c (r2), t
 
 Only planted instances match, by construction:
 
-1. In the background only roads that lead east in rows with an even number from columns divisible by three are ever slower than
-   20 km/h: the end of such a road is never the start of another one.
-2. Instances and decoys lie on roads of rows with an odd number, each on its own stretch of four junctions; a junction
-   that neither touches lies between two stretches. Slow roads that follow each other are of one instance, which reads each of
-   them once.
+1. In the background only some roads are ever slower than 20 km/h. They lead east in rows with an even number from columns
+   divisible by three. So the end of such a road is never the start of another.
+2. Instances and decoys lie on roads of rows with an odd number, each on its own stretch of four junctions. A junction that
+   neither touches lies between two stretches. Slow roads that follow each other are of one instance, which reads each of them
+   once.
 
 Cost: O(n log n) for n readings.
 """
