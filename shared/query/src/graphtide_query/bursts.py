@@ -1,7 +1,7 @@
 """Warn of patterns of which one record may complete too many matches, and suggest what to write instead.
 
 The form of a pattern gives a bound. With statistics of the stream, edges and joins fan out by counted degrees (`fan_out`), and
-events by their rates: that is an estimate, not a bound.
+events by their rates. That is an estimate, not a bound.
 
 Cost: constant by form for patterns of few parts, else O(n^2) for n parts, and bounded. Nothing is enumerated.
 """

@@ -1,9 +1,9 @@
 """Estimate how many matches one record completes if its edge is at the busiest vertex, by counted degrees.
 
 A record at a hub completes a match with each choice of the hub's other edges. One vertex of the pattern is put at the busiest
-vertex of the stream, and the edge of the record there too, in the direction in which it is busy; all others are put at vertices
-of mean degree. If pairs of edges at a vertex were counted, the counts show which edges the busiest vertex has; otherwise its
-edges are like those of the stream. An order keeps the share of permutations that agree with it, a condition keeps
+vertex of the stream. The edge of the record is put there too, in the direction in which it is busy. All others are put at
+vertices of mean degree. If pairs of edges at a vertex were counted, the counts show which edges the busiest vertex has.
+Otherwise its edges are like those of the stream. An order keeps the share of permutations that agree with it, a condition keeps
 `PREDICATE_SHARE` of them. A window longer than the counted one holds no more. The estimate is not a bound: it is for warnings,
 and rejects nothing. The effect of conditions that compare attributes of two parts is unknown, so patterns with them have no
 estimate.
@@ -209,7 +209,8 @@ def _shares_of_input(input: Input, statistics: StatisticsSnapshot) -> _Shares:
 def _shares_at_hubs(statistics: StatisticsSnapshot, asked: Labels, share: float) -> tuple[float, float]:
     """Return the share of the edges of the busiest vertex that fit, out and in; `share` is that of all edges.
 
-    Pairs of edges at a vertex grow with the square of its degree, so most are at the busiest: the share of pairs is a square.
+    Pairs of edges at a vertex grow with the square of its degree, so most are at the busiest. So the share of pairs is a
+    square.
     """
     if statistics.paths is None:
         return share, share

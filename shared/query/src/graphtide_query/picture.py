@@ -1,7 +1,7 @@
 """Draw plans as SVG: a box for each node, arrows from its inputs, the match at the bottom.
 
-Layers are counted from the bottom, so that what a join reads lies right above it; in a layer, boxes stand in the order that
-their neighbours have. Text has a fixed width, as the widths of letters are unknown here. Equal plans give equal texts.
+Layers are counted from the bottom, so that what a join reads lies right above it. In a layer, boxes are in the order that their
+neighbours have. Text has a fixed width, as the widths of letters are unknown here. Equal plans give equal texts.
 
 Complexity: O(nodes log nodes + inputs).
 """

@@ -62,8 +62,8 @@ def plan(
         budget: the work budget.
 
     Raises:
-        InvalidQueryError: no engine has that name, it is of another family, or has no such variant; or a duration of the
-        pattern is shorter than a tick.
+        InvalidQueryError: no engine has that name, it is of another family, or has no such variant. Or a duration of the
+            pattern is shorter than a tick.
         PlanningBudgetError: the pattern cannot be planned within the budget.
         CutShortError: the request was cancelled.
     Complexity: as of the searches, and at most the budget.

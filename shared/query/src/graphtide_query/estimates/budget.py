@@ -1,6 +1,6 @@
 """Limit the work of planning one pattern.
 
-Work is counted, not timed, so that a plan is the same on every machine and at every load: a unit is one query edge that one
+Work is counted, not timed, so that a plan is the same on every machine and at every load. A unit is one query edge that one
 estimate looked at, a few tenths of a microsecond. Each search of a plan (a decomposition, a join order, the search orders) has
 `search` units for an exhaustive comparison. A search that has spent them continues by a cheap rule, and ends with the best plan
 found. `most` bounds all planning of a pattern, including the cheap rules. Planning also ends when the request is cancelled, so

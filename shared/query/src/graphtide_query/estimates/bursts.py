@@ -1,7 +1,7 @@
 """Describe how many matches one record may complete, and count the ways to exchange parts of a pattern.
 
-Interchangeable parts, such as the leaves of a star, make one match of the same records for each of their permutations, and the
-last record completes all of them at once. Each family states the parts of its patterns.
+Interchangeable parts are such as the leaves of a star. They make one match of the same records for each of their permutations,
+and the last record completes all of them at once. Each family states the parts of its patterns.
 
 Cost: that of `symmetry.orbits`, which is bounded. Nothing is enumerated.
 """

@@ -5,8 +5,8 @@ at a vertex, including hubs; without them, edges are spread evenly over the dist
 of permutations that agree with it. Predicates pass `PREDICATE_SHARE` each. Without statistics, only structure decides: a label,
 a fixed vertex and a predicate each make an edge rarer by a fixed factor. The estimates rank plans; they are not predictions.
 
-Parts of the pattern that were counted on a running plan correct them: a counted part has the counted factor over its estimate,
-and a larger part that of the largest counted parts in it that share no edge, as a correlation found there holds there, too.
+Parts of the pattern that were counted on a running plan correct them. A counted part has the counted factor over its estimate.
+A larger part has that of the largest counted parts in it that share no edge, as a correlation found there holds there, too.
 
 Reference: paper 004, section 6 (expected joins an edge) with the edge-type histogram of paper 003, section 5.1.
 """
@@ -283,7 +283,7 @@ class CostModel:
         """Return how likely two edges that fit two query edges share a vertex, as these share `vertex`.
 
         `m` meetings were counted, and independent ends of all edges would give `expected`. Rare labels have few, so they are
-        taken as drawn from a Poisson distribution whose mean is itself exponentially distributed around `expected`; the
+        taken as drawn from a Poisson distribution whose mean is itself exponentially distributed around `expected`. The
         posterior mean is `expected * (1 + m) / (1 + expected)`.
         """
         known, pattern = self.statistics, self.pattern

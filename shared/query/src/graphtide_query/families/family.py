@@ -315,7 +315,7 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
             unit: of the stream's time.
 
         Returns:
-            Their places among the members and their plans, in the order of the unit; None if the change is not worth it, or
+            Their places among the members and their plans, in the order of the unit. None if the change is not worth it, or
             patterns are matched by themselves.
 
         Raises:

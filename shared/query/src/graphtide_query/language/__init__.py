@@ -1,9 +1,9 @@
 """The pattern language: parse text into patterns, and print patterns as text.
 
-`parser` runs the grammar, which families may extend by a `dialect`; `builder` makes the nodes of `ast`, `binder` turns those
-into patterns of `graphtide_core`, printers go the other way, and `diagnostics` words the errors. Modules named `event_…` serve
-only event patterns; those named `graph_…` only streaming graph queries, with `gcore_…` and `datalog_…` for their two forms;
-those named `stream…` and `record_…` only STREAM statements, which `streams` parses.
+`parser` runs the grammar, which families may extend by a `dialect`. `builder` makes the nodes of `ast`, and `binder` turns
+those into patterns of `graphtide_core`. Printers go the other way, and `diagnostics` words the errors. Modules named `event_…`
+serve only event patterns. Those named `graph_…` serve only streaming graph queries, with `gcore_…` and `datalog_…` for their
+two forms. Those named `stream…` and `record_…` serve only STREAM statements, which `streams` parses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PARSED: Final = ParsedTexts()
 def parse(text: str) -> tuple[AnyPattern, ...]:
     """Return the patterns of a text, of any family, in its order.
 
-    Unnamed edges and vertices get the names e1, e2, … and v1, v2, …, unnamed events e1, e2, …; the braces of an edge or event
+    Unnamed edges and vertices get the names e1, e2, … and v1, v2, …, unnamed events e1, e2, …. The braces of an edge or event
     and the conjuncts of WHERE become `predicates`, in the order of the text.
 
     Raises:

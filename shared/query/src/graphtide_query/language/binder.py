@@ -57,9 +57,9 @@ def bind_pattern(pattern: ast.PatternNode) -> SubgraphPattern:
     """Return the pattern that the nodes describe.
 
     Raises:
-        InvalidPatternError: a name is unknown or stated twice, a clause is missing or stated twice, the graph is not connected,
-            the order has a cycle, or a value is out of range; with its place.
-    Complexity: linear in the nodes, except for a pattern's edges and order, which are bounded.
+        InvalidPatternError: a name is unknown or stated twice, a clause is missing or stated twice, or the graph is not
+            connected. Or the order has a cycle, or a value is out of range; with its place.
+            Complexity: linear in the nodes, except for a pattern's edges and order, which are bounded.
     """
     require_text(pattern.name)
     clauses = pattern.clauses

@@ -1,7 +1,7 @@
 """Rules of Datalog to streaming graph queries.
 
-A predicate that is the head of no rule is an input: one that INPUT declares, or the edges of that label in the window stated
-after the rules.
+A predicate that is the head of no rule is an input. It is one that INPUT declares, or the edges of that label in the window
+stated after the rules.
 
 Reference: paper 001, Definition 13.
 """
@@ -48,9 +48,9 @@ def bind_program(
     """Return the query that the nodes describe, and its name.
 
     Raises:
-        InvalidPatternError: a rule is unsafe or recursive, reads a predicate that does not have two columns, a clause is
-        missing or stated twice, or as `GraphQuery`; with its place.
-    Complexity: linear in the nodes, quadratic in heads, which are bounded.
+        InvalidPatternError: a rule is unsafe or recursive, or reads a predicate that does not have two columns. Or a clause is
+            missing or stated twice, or as `GraphQuery`; with its place.
+            Complexity: linear in the nodes, quadratic in heads, which are bounded.
     """
     if len(program.rules) > MAX_ATOMS:
         message = f"a query may have at most {MAX_ATOMS} rules"

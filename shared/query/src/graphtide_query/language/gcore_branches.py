@@ -1,7 +1,7 @@
 """Build the body of a rule from a branch of a G-CORE query: join vertices that are one, and place conditions.
 
 A label of a vertex holds on every edge of the input there. At an end of a path, it holds only on the first or last edge, so the
-expression is rewritten: for `:a+` from a person, the first edge is one of the `:a` edges from persons.
+expression is rewritten. For `:a+` from a person, the first edge is one of the `:a` edges from persons.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def bind_branch(
         inputs: gets the inputs that the branch reads.
 
     Raises:
-        InvalidPatternError: vertices that are one have different labels or ids, a label stands at the end of a derived path, or
+        InvalidPatternError: vertices that are one have different labels or ids. Or a label is at the end of a derived path, or
             an expression is too large; with its place.
     """
     drawn = [each for each in scope.drawn if each.option in {None, option}]

@@ -69,8 +69,8 @@ def bind_graph(pattern: ast.PatternNode) -> Graph:
     """Return the graph of the pattern's paths.
 
     Raises:
-        InvalidPatternError: a name is used twice, mentions disagree, a property has no meaning, there is no edge or there are
-        too many, or the parts are not connected.
+        InvalidPatternError: a name is used twice, mentions disagree, or a property has no meaning. Or there is no edge or there
+            are too many, or the parts are not connected.
     """
     work = _Work(used=collect_names(pattern.paths))
     for path in pattern.paths:

@@ -1,7 +1,7 @@
 """Print streaming graph queries as text: the canonical form, which is rules, also for a query written in G-CORE.
 
 Parsing the printed text gives an equal query, for every query that parsing can produce. Inputs that are the edges of a label,
-under the name of the label and over one window, are not declared: rules read them from the stream after the rules, if that
+under the name of the label and over one window, are not declared. Rules read them from the stream after the rules, if that
 keeps their order.
 """
 

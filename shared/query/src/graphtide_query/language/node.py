@@ -1,7 +1,7 @@
 """The decorator of nodes of a parsed text.
 
 A text is read into nodes once, and they are bound at once: nothing changes, compares or prints them. So a type checker takes
-them for frozen, and Python makes no methods of them but the one that fills them: loading the classes of all nodes takes a
+them for frozen, and Python makes no methods of them but the one that fills them. Loading the classes of all nodes takes a
 quarter of the time that frozen dataclasses take.
 """
 

@@ -1,7 +1,7 @@
 """Parse text into patterns: run the grammar under bounds.
 
 The parser is created at first use, from tables cached in a file (`tables`). Parsing is LALR(1): linear in the text, without
-recursion, so no input overflows the stack; the bounds below keep its memory in proportion to the text. A word or sign takes
+recursion, so no input overflows the stack. The bounds below keep its memory in proportion to the text. A word or sign takes
 some 10 microseconds while callers wait, so one pattern has its own bound.
 """
 

@@ -1,6 +1,6 @@
 """Build the automaton of a path expression: positions as states, made deterministic and minimal.
 
-No transition leads to the start, so a path that returns to its root is an ordinary path; therefore the start is never merged
+No transition leads to the start, so a path that returns to its root is an ordinary path. Therefore the start is never merged
 with another state. If the deterministic automaton has too many states, the automaton of positions is used as it is.
 
 Reference: Glushkov, "The abstract theory of automata" (1961); Moore's refinement of partitions. The engines ask for a start

@@ -1,13 +1,13 @@
 """Estimate the state and the cost of a plan of a streaming graph query, operator by operator.
 
-An expression is estimated by its tuples valid at once, by its distinct ends, and by how many tuples begin or are extended for
-each edge of the stream. Edges of a label are its share of the stream in the window. Counted 2-edge paths give how often two
-labels meet; without them, degrees give how much likelier things meet at hubs. A PATH has, for each state of its automaton, the
-reached pairs of a root and a vertex: they grow from state to state by the arcs at a vertex, bounded by the roots and vertices.
-A pair improves as often as there are ways to it, at most once a slide. The estimates rank plans; they are not predictions.
-Weights were set so that plans of Q2, Q3 and Q4 over `mathoverflow` rank as measured. The engines differ in the cost of a PATH:
-`s-path` takes 32 roots at a time and `delta-tree` one, so the latter costs less for a single root and more for many, as
-measured (`docs/benchmarks/graph-queries.md`). Memory is not part of the cost.
+An expression is estimated by its tuples valid at once and its distinct ends. A third number is the tuples that begin or are
+extended for each edge of the stream. Edges of a label are its share of the stream in the window. Counted 2-edge paths give how
+often two labels meet; without them, degrees give how much likelier things meet at hubs. A PATH has, for each state of its
+automaton, the reached pairs of a root and a vertex. They grow from state to state by the arcs at a vertex, bounded by the roots
+and vertices. A pair improves as often as there are ways to it, at most once a slide. The estimates rank plans; they are not
+predictions. Weights were set so that plans of Q2, Q3 and Q4 over `mathoverflow` rank as measured. The engines differ in the
+cost of a PATH: `s-path` takes 32 roots at a time and `delta-tree` one. So the latter costs less for a single root and more for
+many, as measured (`docs/benchmarks/graph-queries.md`). Memory is not part of the cost.
 
 Reference: paper 001, sections 6.2 and 7.4, for what operators do; paper 003, section 5.1, for counted 2-edge paths.
 """

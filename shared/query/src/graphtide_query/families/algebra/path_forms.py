@@ -1,6 +1,6 @@
 """Convert expressions of the algebra to path expressions over others, and back; rules on PATHs are built from this.
 
-Symbols of a path are named after their expressions, and bindings are in the order of their symbols, so equal paths are equal
+Symbols of a path are named after their expressions, and bindings are in the order of their symbols. So equal paths are equal
 expressions, whatever their derivation.
 """
 

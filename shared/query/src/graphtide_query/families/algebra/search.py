@@ -1,7 +1,8 @@
 """Search for a plan: apply rules to the cheapest plan not yet examined, until a budget is spent.
 
 A plan is examined once. Work is counted, not timed, so a query has the same plan on every machine. How the parts of a PATTERN
-are joined is chosen for each by itself: all at once, or one after the other in the order that is estimated cheapest.
+are joined is chosen for each by itself. They are joined all at once, or one after the other in the order that is estimated
+cheapest.
 
 Cost: at most the budget, a unit of which is about what an estimate of one query edge takes in other searches.
 Reference: paper 001, sections 5.4 and 7.4; Selinger and others, "Access path selection" (1979), for orders of joins.

@@ -1,14 +1,14 @@
 """Translate Regular Queries to expressions of the algebra: the canonical plan.
 
-Each input becomes a WSCAN, with a FILTER over it if it asks for more than a label; each rule a PATTERN, rules of one head a
-UNION; each closure a PATH of one symbol. Longer path expressions are taken apart first: concatenation into a PATTERN, and
-alternation into a UNION; what may be empty is left out where it is, since the whole never is. A concatenation with more than
-`MOST_LEFT_OUT` such parts, or over what rules derive, stays one PATH, whose automaton leaves them out: each of them would
-double what is taken apart. A path that is returned stays one PATH, from one known end if the rule fixes that vertex: no
+Each input becomes a WSCAN, with a FILTER over it if it asks for more than a label. Each rule becomes a PATTERN, rules of one
+head a UNION, and each closure a PATH of one symbol. Longer path expressions are taken apart first: concatenation into a
+PATTERN, and alternation into a UNION. What may be empty is left out where it is, since the whole never is. A concatenation with
+more than `MOST_LEFT_OUT` such parts, or over what rules derive, stays one PATH, whose automaton leaves them out. Each of them
+would double what is taken apart. A path that is returned stays one PATH, from one known end if the rule fixes that vertex: no
 transformation changes it.
 
-Deviates from Algorithm SGQParser in that a rule which only gives another predicate a new name adds no operator, as in the
-paper's Example 8; except for a returned path, whose steps are edges that the rule derives.
+Deviates from Algorithm SGQParser in one case. A rule which only gives another predicate a new name adds no operator, as in the
+paper's Example 8. A returned path is an exception, because its steps are edges that the rule derives.
 Reference: paper 001, section 5.2, Algorithm SGQParser.
 """
 
@@ -62,7 +62,7 @@ class Predicates:
 
     Attributes:
         known: as rules read them; a head that only gives another predicate a new name is as that is.
-        steps: as a reported path steps along them: a head gives edges that are derived, of its own label, or of that of the
+        steps: as a reported path steps along them. A head gives edges that are derived, of its own label, or of that of the
             head that it only gives another name.
     """
 

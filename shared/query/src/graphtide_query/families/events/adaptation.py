@@ -1,7 +1,7 @@
 """Adapt plans while the stream runs: add and remove patterns, compared with the current plan.
 
 No part of a plan is rebuilt: the sub-patterns of its vertices stay, so an engine recognises by them what it already has. Local
-changes lose some sharing; a rebuild restores it, and `deserves_rebuild` advises one when the stream or the patterns have
+changes lose some sharing, and a rebuild restores it. `deserves_rebuild` advises one when the stream or the patterns have
 changed since the plan was built.
 
 Reference: paper 002, section 5.4.
@@ -61,8 +61,8 @@ def with_pattern(
     """Return the plan with another pattern, added last.
 
     Each of its branches becomes a vertex, if it is none yet. Those vertices that each of its matches contains become its
-    parents, the largest first. Of what they leave of it, what it has most in common with the differential part of some vertex
-    becomes a parent of both; and so on while they have two slots in common.
+    parents, the largest first. Of the rest, what it has most in common with the differential part of some vertex becomes a
+    parent of both. That is repeated while they have two slots in common.
 
     Raises:
         InvalidPatternError: the pattern has too many branches.

@@ -1,9 +1,9 @@
 """Convert event patterns to branch form: each way to match a pattern, as slots in a partial order.
 
-SEQ puts each slot of a part before each of the later parts, AND says nothing of its parts' order. An OR of events that differ
-in their types, and that no predicate reads and no other part could be, is one slot of several types. Any other OR makes a
-branch for each of its parts.
-The branches of several ORs come in the order of the text, where the choice in the first OR counts most.
+SEQ puts each slot of a part before each of the later parts, AND says nothing of its parts' order. An OR of events becomes one
+slot of several types in one case. The events differ in their types, no predicate reads them, and no other part could be one of
+them. Any other OR makes a branch for each of its parts. The branches of several ORs come in the order of the text, where the
+choice in the first OR counts most.
 
 Reference: paper 002, sections 2.1 and 4.2.3 (nested operators are left to its Appendix A, which is unpublished).
 """

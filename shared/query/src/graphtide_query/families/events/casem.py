@@ -1,15 +1,15 @@
 """Content-aware structural entropy minimisation: sub-patterns agglomerated while it shortens the code of their graph.
 
 The partition tree begins with all sub-patterns under its root. Of the root's children that edges link, the pair whose operation
-takes off the most entropy is examined; if they have a sub-pattern in common, they become one child, marked by it. Pairs wait in
-a heap; what an operation takes off changes only with its two clusters, so an entry is right as long as both are there.
+takes off the most entropy is examined. If they have a sub-pattern in common, they become one child, marked by it. Pairs wait in
+a heap. What an operation takes off changes only with its two clusters, so an entry is right as long as both are there.
 
-Which operation: combining takes off at least what merging does (see `entropy`), and what the two differ in, two vertices with
-equal marks, the plan makes one of anyhow. So merging is for trees whose depth is bounded: there clusters that may not get
-a parent are merged, if the common sub-pattern has the slots and the order of one of them.
+Which operation: combining takes off at least what merging does (see `entropy`). What the two differ in, two vertices with equal
+marks, the plan makes one of anyhow. So merging is for trees whose depth is bounded. There clusters that may not get a parent
+are merged, if the common sub-pattern has the slots and the order of one of them.
 
-A tree of any depth is then improved by rotations: of a cluster {a, b} and its sibling c, where {a, c} takes off more than
-{a, b}, these become the cluster, and b the sibling. Each rotation shortens the code, so they end; where nearly all nodes are
+A tree of any depth is then improved by rotations of a cluster {a, b} and its sibling c. Where {a, c} takes off more than {a,
+b}, these become the cluster, and b the sibling. Each rotation shortens the code, so they end. Where nearly all nodes are
 equally similar, they continue for long and save little, so there is a bound on them.
 
 Reference: paper 002, section 4.2.4 (Algorithm 1). Rotations are ours: greedy agglomeration alone ends some percent above.

@@ -5,9 +5,10 @@
 * Time: the longer one. Attributes that all events share: those of both.
 * Predicates: joined by OR, those over the same slots with each other; where one side asks nothing of them, nothing is asked.
 * NOT: everything is reversed. What is forbidden in common is what both forbid, so predicates are joined by AND. It is kept only
-  where it speaks of the same stretch of time: its neighbours are the same, and all that it is bounded by is in common; with a
-  side open, or in an AND, the times are equal, too. An event of a match blocks nothing, so no slot that is left out may be able
-  to take one that is forbidden. With other partitions other events are forbidden. What is not kept is checked at the children.
+  where it speaks of the same stretch of time. That is, its neighbours are the same, and all that it is bounded by is in common.
+  With a side open, or in an AND, the times are equal, too. An event of a match blocks nothing, so no slot that is left out may
+  be able to take one that is forbidden. With other partitions other events are forbidden. What is not kept is checked at the
+  children.
 * Lists: as slots, if they are as long. Those under skip till next depend on their whole pattern, and are never common.
 
 Reference: paper 002, section 4.2.3.

@@ -1,12 +1,12 @@
 """Build the correlation graph of sub-patterns: each is linked with those that share the most of its event types.
 
 Similarity of i to j is |E_i & E_j| / |E_i|, where E are the sets of event types. The common types of all pairs are the product
-of the matrix sub-patterns x types with its transpose; both are sparse, and rows of the product are made one at a time from the
+of the matrix sub-patterns x types with its transpose. Both are sparse, and rows of the product are made one at a time from the
 lists of who asks for a type. Rows do not depend on each other, so that groups of them can be made apart and merged.
 
 Thousands of patterns may differ in their constants alone, or all ask for the same few types. Then nearly all are equally
-similar, and the first one would be linked with each of them: n^2 / 2 pairs are looked at while such a node's cluster
-grows. So of very many equals the next ones after a node are taken, and of very many that ask for a type the next are counted.
+similar, and the first one would be linked with each of them. While such a node's cluster grows, n^2 / 2 pairs are looked at. So
+of very many equals the next ones after a node are taken. Of very many that ask for a type the next are counted.
 
 Reference: paper 002, Definition 4 and section 5.2; the numbers of links and the least similarity are those of the published
 code.
@@ -45,8 +45,8 @@ GROUP: Final = 1024
 def correlation_graph(types: Sequence[frozenset[str]], group: int = GROUP) -> Graph:
     """Return the correlation graph of sub-patterns with these event types.
 
-    Complexity: O(pairs of sub-patterns with a common type, counted once for each such type), and no more than `MOST_ASKING` of
-    them for each type of a sub-pattern.
+    Complexity: O(pairs of sub-patterns with a common type, counted once for each such type). There are no more than
+    `MOST_ASKING` of them for each type of a sub-pattern.
     """
     asking: dict[str, list[int]] = {}
     for node, own in enumerate(types):

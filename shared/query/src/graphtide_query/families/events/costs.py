@@ -1,16 +1,16 @@
 """Estimate the cost of a plan of event patterns, in nanoseconds for an event of the stream, as for other families.
 
 Three things take time. An event goes into each slot that takes it and that no parent fills. A vertex looks at combinations of
-its parents' instances and the events of its other slots, the rarest first; each is looked at once, when the last of its events
-comes, so an event of the stream brings all of a vertex's time through the number of events in that time. What passes is stored
-if others continue from it: that it is stored once is what sharing saves, and that it is stored at all is what sharing costs.
+its parents' instances and the events of its other slots, the rarest first. Each is looked at once, when the last of its events
+comes. So an event of the stream brings all of a vertex's time through the number of events in that time. What passes is stored
+if others continue from it. Sharing saves because it is stored once, and costs because it is stored at all.
 
-A pattern that asks for counts alone, and whose slots have nothing to do with each other but their order, is counted in its
-events, whatever is shared.
+A pattern that asks for counts alone, and whose slots are related by their order only, is counted in its events, whatever is
+shared.
 
 Weights are of the size of what the native detection takes on sequences of three generated readings
-(`graphtide_bench.events.plans`), no fit. What share of events a condition lets through is not known, and guessed: where it is
-far less, patterns of many slots are estimated far too dear, and sharing, which seems to save most there, too good.
+(`graphtide_bench.events.plans`), no fit. What share of events a condition lets through is not known, and guessed. If it is far
+less, patterns of many slots are estimated far too dear. Sharing, which seems to save most there, too, is estimated too good.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Differential compensation: find what members of different clusters share beside the marks of their clusters.
 
 The differential part of a vertex is what its parents do not fill. Clusters are looked at in pairs, those with the most edges
-between them first; of each pair the children with edges between them are examined, and a common sub-pattern of their
-differential parts becomes a parent of both. So a vertex may have several parents, which have no slot in common.
+between them first. Of each pair the children with edges between them are examined. A common sub-pattern of their differential
+parts becomes a parent of both. So a vertex may have several parents, which have no slot in common.
 
-Which clusters make a pair: an edge of the graph joins two nodes, and the paths to these from where they part in the tree are
-gone down side by side; where one has ended, its node stays. Edges are left out on whose ways nothing has a differential part.
-So each edge counts for as many pairs as the longer path has steps.
+Which clusters make a pair: an edge of the graph joins two nodes. The paths to these from where they part in the tree are gone
+down side by side; where one has ended, its node stays. Edges are left out on whose ways nothing has a differential part. So
+each edge counts for as many pairs as the longer path has steps.
 
 Reference: paper 002, section 5.1 (Algorithm 2). It leaves open which levels are paired: the published code pairs equal depths.
 """

@@ -2,20 +2,20 @@
 
 H = - sum over clusters c but the root of  cut(c) / V * log2(volume(c) / volume(parent(c)))
 
-where a cluster's volume is the sum of its nodes' degrees, its cut the number of edges that leave it, and V the volume of the
+Here a cluster's volume is the sum of its nodes' degrees, its cut the number of edges that leave it. V is the volume of the
 graph. What an operation takes off depends on the clusters that it touches alone:
 
-* Combining siblings a and b of a parent p into a new cluster: their cuts are coded from a cluster of volume v = v(a) + v(b)
-  instead of v(p), and of their cuts together 2 w(a, b) need not leave it, w being the edges between them:
+* Combining siblings a and b of a parent p into a new cluster. Their cuts are coded from a cluster of volume v = v(a) + v(b)
+  instead of v(p). Of their cuts together 2 w(a, b) need not leave it, w being the edges between them:
   V * delta = 2 w(a, b) * log2(v(p) / v).
 * Merging them into one cluster m of all their children: V * delta = cut(m) log2(v / v(p)) - cut(a) log2(v(a) / v(p))
-  - cut(b) log2(v(b) / v(p)) + inner(a) log2(v(a) / v) + inner(b) log2(v(b) / v), where inner(c) is the sum of the cuts of c's
+  - cut(b) log2(v(b) / v(p)) + inner(a) log2(v(a) / v) + inner(b) log2(v(b) / v). Here inner(c) is the sum of the cuts of c's
   children; a leaf counts as its own only child.
 
-Merging never takes off more than combining: it is combining, and then leaving out the two inner clusters, which lengthens the
+Merging never takes off more than combining. It is combining, and then leaving out the two inner clusters, which lengthens the
 code of every edge inside them.
 
-Reference: paper 002, equations 2, 4 and 6. The printed equation 6 divides the volumes of children by E(alpha) on both lines: on
+Reference: paper 002, equations 2, 4 and 6. The printed equation 6 divides the volumes of children by E(alpha) on both lines. On
 the second it is the volume of the merged vertex, and so is l_alpha its cut.
 """
 

@@ -1,9 +1,9 @@
 """Convert sub-patterns to the form that plan builders compare: slots, orders and predicates are numbers, equal in all patterns.
 
 A slot's *key* stands for what it takes: its types, how often, and its number among the slots that take the same. Sub-patterns
-then have in common what their sets have in common: no slots have to be matched up, and an examination is a few operations on
+then have in common what their sets have in common. No slots have to be matched up, and an examination is a few operations on
 sets. A *term* stands for a predicate over keys. Predicates over the same keys are a disjunction of conjunctions of terms, where
-none implies another: so what several patterns ask for, joined by OR, stays small and has one form. Of two limits of one
+none implies another. So what several patterns ask for, joined by OR, stays small and has one form. Of two limits of one
 attribute the closer implies the wider: `speed < 30 OR speed < 40` is `speed < 40`.
 """
 
@@ -218,8 +218,8 @@ class Forms:
     def _ask(self, asked: dict[int, NormalForm], predicate: Expression, names: Mapping[str, str]) -> None:
         """Note what a predicate asks beside others, by the keys that it reads.
 
-        An OR of what reads the same is split: so the sub-pattern of a vertex, whose predicates were joined, has the form again
-        that it was written from, unless there would be too many conjunctions.
+        An OR of what reads the same is split, unless there would be too many conjunctions. So the sub-pattern of a vertex,
+        whose predicates were joined, has the form again that it was written from.
         """
         if isinstance(predicate, Disjunction):
             split = [frozenset([self.term(each, names) for each in conjuncts(option)]) for option in predicate.operands]

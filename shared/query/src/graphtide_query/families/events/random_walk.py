@@ -1,9 +1,9 @@
 """RW: one level of shared sub-patterns, found on a random walk over the pairs that have any.
 
 Sub-patterns are linked that have two types in common at least. The walk goes from one to a neighbour along a link that it has
-not gone yet, or, where there is none, begins again at a random one that has some left; it ends when all are gone. At each step
-the two are examined: what they have in common in slots that nothing fills yet becomes a parent of both if that reduces the
-estimated instances, each apart against both together, and a parent that is there already gets another child.
+not gone yet. Where there is none, it begins again at a random one that has some left. It ends when all are gone. At each step
+the two are examined. What they have in common in slots that nothing fills yet becomes a parent of both, if that reduces the
+estimated instances. Each apart is compared with both together. A parent that is there already gets another child.
 
 The walk is exhaustive, as the paper compares itself with it, and the same for the same seed.
 

@@ -1,7 +1,7 @@
 """Estimate how many instances of sub-patterns are alive, by the rates of event types and the selectivity of predicates.
 
-Of n events in the time of a sub-pattern, its slots take any; an order keeps the share of permutations that agree with it, which
-for orders that are forests is the product, over the slots, of one through the number of slots from it on. Predicates let
+Of n events in the time of a sub-pattern, its slots take any. An order keeps the share of permutations that agree with it. For
+orders that are forests that is the product, over the slots, of one through the number of slots from it on. Predicates let
 `PREDICATE_SHARE` through each. Events that must not come are ignored. The estimates rank plans; they are not predictions.
 
 Reference: paper 002, section 2.3 (stream statistics).

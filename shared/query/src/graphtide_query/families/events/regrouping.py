@@ -46,11 +46,11 @@ def regroup_units(
     """Return the unit that should replace units of one stream; None if the change is not worth it.
 
     A change replays the events of one lookback. With a margin of 0.8 it saves that cost within four lookbacks; units that save
-    less stay as they are. As the savings of new patterns are compared with the cost of all, patterns are regrouped once for
+    less stay as they are. The savings of new patterns are compared with the cost of all. So patterns are regrouped once for
     each relative growth, however often patterns are added.
 
-    Where no more than `policy.changed` of the patterns are not of the largest unit, they are examined locally against its plan;
-    otherwise, as where one unit runs, the plan is built anew.
+    If no more than `policy.changed` of the patterns are not of the largest unit, they are examined locally against its plan.
+    Otherwise, as where one unit runs, the plan is built anew.
 
     Args:
         running: the units, with the plans that they have.

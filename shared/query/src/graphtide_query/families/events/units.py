@@ -60,8 +60,8 @@ def units(
 
     Args:
         patterns: of one stream.
-        builder: one of `BUILDERS`, whose sharing is taken as it is; or `AUTO`, the best one's where that is cheaper than
-            the patterns of a unit alone.
+        builder: one of `BUILDERS`, whose sharing is taken as it is. Or `AUTO`, the best one's where that is cheaper than the
+            patterns of a unit alone.
         unit: of the stream's time.
         statistics: of the stream.
         budget: what building may spend.

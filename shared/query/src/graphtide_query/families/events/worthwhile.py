@@ -1,7 +1,7 @@
 """Common parts of sub-patterns whose sharing is estimated to store less.
 
-Conditions that differ are joined by OR, and the longest time is taken: what is in common then has more instances than any of
-the sub-patterns has of it, and with every slot so widened more again. Where it has more than all of them together, the slots
+Conditions that differ are joined by OR, and the longest time is taken. What is in common then has more instances than any of
+the sub-patterns has of it. With every slot so widened it has more again. Where it has more than all of them together, the slots
 whose own conditions agree are what is left to share. Without statistics the paper's rules share it in any case.
 
 Reference: paper 002, section 2.3: a plan is to have the fewest instances; the measure is that of SPASS in section 6.1.

@@ -2,7 +2,7 @@
 
 `CostModel.consistent` gives the same but for rounding: the hook length formula over what precedes or what follows each edge.
 Invariant: for every edge it is known how much it would change the share through those added before it.
-Cost: O(1) to ask what an edge would do; to add one, O(edges that the order has on one side of those on the other side of it).
+Cost: O(1) to ask what an edge would do. To add one, O(edges that the order has on one side of those on the other side of it).
 """
 
 from __future__ import annotations

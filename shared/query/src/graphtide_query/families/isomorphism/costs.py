@@ -1,18 +1,18 @@
 """Estimate the cost of the engines of subgraph isomorphism, in terms that all of them share.
 
-Costs count what an engine does for an average edge by the cost model's estimates, and weigh it by `Weights`, fitted by least
-squares of relative errors to rates measured over the named workloads (`docs/benchmarks/subgraphs.md`), with the true numbers of
-matches; the fit is off by 4 to 14 % at the median, and what is estimated wrong is off by more. Then `timing` was raised by a
-tenth and `sj-tree` lowered by a twentieth: of the choices near a tie, that loses least. A row of `re-search` and `filtering`
-was set to 45 ns: the fit separates rows from matches badly, because they occur together.
+Costs count what an engine does for an average edge by the cost model's estimates, and weigh it by `Weights`. Those are fitted
+by least squares of relative errors to rates measured over the named workloads (`docs/benchmarks/subgraphs.md`), with the true
+numbers of matches. The fit is off by 4 to 14 % at the median, and what is estimated wrong is off by more. Then `timing` was
+raised by a tenth and `sj-tree` lowered by a twentieth: of the choices near a tie, that loses least. A row of `re-search` and
+`filtering` was set to 45 ns: the fit separates rows from matches badly, because they occur together.
 
 `timing` and `sj-tree` pay for every partial match they make. `re-search` pays for every edge it visits, and so does
-`filtering`, which pays for keeping an edge only where its filters leave it. All pay for an edge that can be a query edge, the
-more the more of its kind are alive, because less of them is in cache; and for matches. Among many patterns of its engine, what
-a pattern alone reads and writes is no longer in cache: then `timing` and `sj-tree` pay `COLD` for every use of their lists,
-while `re-search` and `filtering` ask a table that all patterns share before they touch a pattern. The cost of an edge that no
-pattern uses belongs to the pass: each of its patterns is charged a part. Otherwise plans of patterns with few edges would
-differ only in how fast each engine skips the other edges.
+`filtering`, which pays for keeping an edge only where its filters leave it. All pay for matches, and for an edge that can be a
+query edge. They pay more for it the more of its kind are alive, because less of them is in cache. Among many patterns of its
+engine, what a pattern alone reads and writes is no longer in cache. Then `timing` and `sj-tree` pay `COLD` for every use of
+their lists. `re-search` and `filtering` ask a table that all patterns share before they touch a pattern. The cost of an edge
+that no pattern uses belongs to the pass: each of its patterns is charged a part. Otherwise plans of patterns with few edges
+would differ only in how fast each engine skips the other edges.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A search order that grows edge by edge: what `CostModel` estimates of it, at the cost of a step instead of a look at all.
 
 Estimates are natural logarithms, so that they neither overflow nor vanish; they agree with those of `CostModel` but for
-rounding. Invariant: what an edge would add is kept for every edge that touches one bound, and is weighed again when another is
+rounding. Invariant: what an edge would add is kept for every edge that touches one bound. It is weighed again when another is
 bound at one of its ends. So all edges that may be next are compared, as where there is time to estimate each anew.
 Cost: O(edges at the ends of an edge), and as `Agreement` says, to bind it.
 """

@@ -1,8 +1,8 @@
 """The order in which a local search binds the edges of a pattern, for every edge that a match may be found from.
 
 Greedy: next comes the edge that leaves the fewest bindings open. An edge between two bound vertices only filters; one that must
-be later than the newest edge leaves none. Once the search has spent its work budget, orders are compared as they grow: the same
-estimates except for rounding, so equals may change their order.
+be later than the newest edge leaves none. Once the search has spent its work budget, orders are compared as they grow. The
+estimates are the same except for rounding, so equals may change their order.
 
 Reference: the matching orders of paper 003, section 2 (IncIsoMatch); the rule is our own.
 """

@@ -1,7 +1,7 @@
 """Selectivity of a pattern's primitives, and the choice of a strategy of `sj-tree` by it.
 
 The selectivity of a subgraph of k edges is its share of all subgraphs of k edges. Expected Selectivity of a decomposition is
-the product over its leaves; Relative Selectivity divides that of the decomposition into paths by that of the one into edges.
+the product over its leaves. Relative Selectivity divides that of the decomposition into paths by that of the one into edges.
 Where it is low, some path is far rarer than its edges make it, and a search that starts from that path stores little.
 
 Reference: paper 003, sections 5 (selectivity), 5.2 (equations 1 and 2) and 6.5 (the rule).

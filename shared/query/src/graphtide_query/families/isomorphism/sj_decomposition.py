@@ -1,12 +1,12 @@
 """Decomposition of a pattern into the leaves of a left-deep subgraph join tree.
 
-Greedy by ascending selectivity: the rarest primitive comes first; then, again and again, the rarest of the edges left that
-touches the covered edges, the frontier. With paths, a primitive has two edges as long as two adjacent ones are left that
+Greedy by ascending selectivity: the rarest primitive comes first. Then, again and again, comes the rarest of the edges left
+that touches the covered edges, the frontier. With paths, a primitive has two edges as long as two adjacent ones are left that
 touch the frontier, and one edge after that.
 
-Reference: paper 003, Algorithm 4 (its M is given by the strategy, section 5.2). Deviations: where the paper is silent, between
-primitives of one selectivity the one with more vertices in the frontier comes first, then the first in the pattern's own order;
-a path that was never seen counts as the rarest, where the paper's generator falls back to single edges.
+Reference: paper 003, Algorithm 4 (its M is given by the strategy, section 5.2). Deviations are where the paper is silent.
+Between primitives of one selectivity the one with more vertices in the frontier comes first, then the first in the pattern's
+own order. A path that was never seen counts as the rarest, where the paper's generator falls back to single edges.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """TC decomposition of a pattern and the order in which its subqueries are joined.
 
-A timing-connected subquery is a chain of the timing order that is connected prefix by prefix; a chain has one sequence,
-so a set of edges names it. `subqueries` grows all of them edge by edge and `decompose` takes the largest that is disjoint
-from those taken, until every edge is covered.
+A timing-connected subquery is a chain of the timing order that is connected prefix by prefix. A chain has one sequence, so a
+set of edges names it. `subqueries` grows all of them edge by edge and `decompose` takes the largest that is disjoint from those
+taken, until every edge is covered.
 
 Both searches have a work budget. Too many subqueries of a size are cut to the cheapest; once the budget is spent, to the few
 that most edges can still follow. These may grow long and expensive, so two more decompositions are built, from the few cheapest
-and from single edges; the one with the fewest partial matches is chosen. Join orders start from the cheapest subquery; once the
+and from single edges. The one with the fewest partial matches is chosen. Join orders start from the cheapest subquery; once the
 budget is spent, the best one so far is chosen.
 
 Reference: paper 004, Definitions 8 and 9, sections 3.2 and 6.1. Deviations: among subqueries of one size the cost model
-chooses, where the paper is silent; a pattern with more than `MAX_SUBQUERIES` subqueries of a size keeps the cheapest of that
+chooses, where the paper is silent. A pattern with more than `MAX_SUBQUERIES` subqueries of a size keeps the cheapest of that
 size (the paper enumerates all, up to 2^n of them). The join order is the cheapest of all prefix-connected permutations up to
 `MAX_PERMUTED` subqueries, and greedy beyond (the paper's is in an unpublished appendix).
 """

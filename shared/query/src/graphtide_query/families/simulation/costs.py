@@ -2,12 +2,12 @@
 
 All engines take an edge that can be a query edge, and verify those that they cannot exclude. `ddst-baseline` verifies each,
 over the whole window. `ddst-signature` verifies an edge whose ends have as many edges as the query asks for there, whatever
-their kinds, where the window has enough of each kind. `ddst-coloring` pays a little more for each edge, and verifies one
-whose ends have enough of each kind, where its component has all kinds. A verification of these two looks at a few times as
-many pairs as the query has with itself; that of the baseline begins with all in the window.
+their kinds. It does so where the window has enough of each kind. `ddst-coloring` pays a little more for each edge, and verifies
+one whose ends have enough of each kind, where its component has all kinds. A verification of these two looks at a few times as
+many pairs as the query has with itself. That of the baseline begins with all in the window.
 
-Numbers of edges are taken for Poisson's, at a vertex around the mean that the cost model estimates for edges that meet there,
-and kinds for independent. Weights are what `graphtide bench simulation` prints as fitted. Cost: O(n^2) for n query edges.
+Numbers of edges at a vertex are taken for Poisson's, around the mean that the cost model estimates for edges that meet there.
+Kinds are taken for independent. Weights are what `graphtide bench simulation` prints as fitted. Cost: O(n^2) for n query edges.
 """
 
 from __future__ import annotations

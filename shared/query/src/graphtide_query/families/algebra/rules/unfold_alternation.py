@@ -1,4 +1,4 @@
-"""Alternation, from left to right: a PATH of options is the UNION of a PATH for each; and one that has a part or not, of both.
+"""Alternation, from left to right. A PATH of options is the UNION of a PATH for each; and one that has a part or not, of both.
 
     PATH[R1 | R2](...) = UNION(PATH[R1](...), PATH[R2](...))
     PATH[R1 R2? R3](...) = UNION(PATH[R1 R2 R3](...), PATH[R1 R3](...))

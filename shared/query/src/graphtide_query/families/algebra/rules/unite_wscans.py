@@ -3,8 +3,8 @@
     UNION(FILTER[p](WSCAN[w, l](S)), WSCAN[w', l'](S)) = WSCAN[w', l'](S)
 
 where w' is no shorter than w and moves by the same slide, and l' is l or any label. The paper's law unites two streams before
-the window; our scans name one stream and one label or all, so a scan of `a` and `b` alone is not a WSCAN, and the law
-holds where one of the two streams is a part of the other.
+the window. Our scans name one stream and one label or all, so a scan of `a` and `b` alone is not a WSCAN. The law holds where
+one of the two streams is a part of the other.
 Reference: paper 001, section 5.4, rule (2) for WSCAN.
 """
 
