@@ -1,4 +1,4 @@
-"""A Redis that asks for a certificate and a login is spoken to as any other, by a user with no more rights than are needed."""
+"""A Redis that asks for a certificate and a login is used like any other. Its user has no more rights than are needed."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Checks committed positions: a position that contradicts what the worker wrote in the same transactions is not believed.
 
-A coordinator of groups may not know all that was committed, or wait for a transaction that ended long ago, for a moment or
-until the broker restarts (seen on Kafka 4.0.2 after crashes of a lone broker). A worker that believed it would write again what
-it wrote before. So the worker reads the records of commits instead, which the log keeps (ADR 35). Where they cannot be read, it
-refuses the position a few times, each time with a commit of an unused position, which makes a coordinator notice and
-load again. After that it believes the position: another process may have written what contradicts it.
+A coordinator of groups may not know all that was committed, or wait for a transaction that ended long ago. That lasts for a
+moment or until the broker restarts (seen on Kafka 4.0.2 after crashes of a lone broker). A worker that believed it would write
+again what it wrote before. So the worker reads the records of commits instead, which the log keeps (ADR 35). Where they cannot
+be read, it refuses the position a few times. Each time it commits an unused position, which makes a coordinator notice and load
+again. After that it believes the position: another process may have written what contradicts it.
 """
 
 from __future__ import annotations

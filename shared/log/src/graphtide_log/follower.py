@@ -5,7 +5,7 @@ A record with headers that cannot be read is skipped; the reader counts it.
 A follower keeps no values: its owner folds the changes into a state of its own, empty at every opening.
 
 An open transaction hides later records of others, even committed ones, until it ends. If several processes write to a topic,
-everything is read only when all transactions that were open have ended: else a host that comes back would not see its own
+everything is read only when all transactions that were open have ended. Otherwise a host that comes back would not see its own
 reports, and repeat them. If one identity writes, taking it ends its last transaction, and what can be read is all.
 """
 

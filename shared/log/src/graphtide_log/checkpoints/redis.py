@@ -1,6 +1,6 @@
 """Checkpoints in Redis: one key a manifest, one hash of segments beside it, replaced in one transaction.
 
-Both keys carry the checkpoint's key as hash tag, so that a Redis Cluster keeps them in one slot, and every call is of one slot.
+Both keys carry the checkpoint's key as hash tag. So a Redis Cluster keeps them in one slot, and every call is of one slot.
 Redis need not keep anything for ever: a host without a checkpoint reads the log instead. A key of another type than ours
 belongs to another user of Redis: it counts as none, and the next save replaces it.
 """

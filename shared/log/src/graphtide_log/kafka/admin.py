@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _ANY_TIME = str(2**63 - 1)
 _ROLLED_AFTER_MS = str(10 * 60_000)
-"""Kafka compacts segments that it no longer writes to. An opening reads such a topic whole, and hosts write all the time: with
-Kafka's default of a gigabyte or a week, each opening would take longer and more memory than the one before."""
+"""Kafka compacts segments that it no longer writes to. An opening reads such a topic whole, and hosts write all the time.
+With Kafka's default of a gigabyte or a week, each opening would take longer and more memory than the one before."""
 _BETWEEN_LOOKS = 0.05
 _CLIENT_SECONDS = 5.0
 """How much later than asked a client may report that no answer came."""

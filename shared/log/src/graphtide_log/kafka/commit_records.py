@@ -1,8 +1,8 @@
 """The positions of a group from Kafka's own topic of commits, for cases when its coordinator contradicts what is known.
 
-A coordinator keeps positions in memory. One that loads while a lone broker comes back may serve those of an older snapshot,
-and keep doing so until the broker restarts (seen on Kafka 4.0.2: the snapshot after the first 16,384 records of its
-partition). The records themselves are right: each commit is one, in the transaction that it belongs to.
+A coordinator keeps positions in memory. One that loads while a lone broker comes back may serve those of an older snapshot, and
+keep doing so until the broker restarts. On Kafka 4.0.2 it was the snapshot after the first 16,384 records of its partition. The
+records themselves are right: each commit is one, in the transaction that it belongs to.
 
 Cost: reads one partition of the topic, which is compacted, from its beginning; only for positions that contradict others.
 Reference: Kafka's `OffsetCommitKey` versions 0 and 1, `OffsetCommitValue` versions 0 to 4.

@@ -21,8 +21,8 @@ _HINT: Final = "should this last while the cluster answers, ask kafka-transactio
 def positions(consumer: Consumer, group: str, partitions: Sequence[TopicPartition], seconds: float) -> list[TopicPartition]:
     """Return the positions of the consumer's group, without those of open transactions.
 
-    It asks again during passing troubles: a coordinator that is being made or loads answers errors at first, and
-    librdkafka hands some of them on at once (`NOT_COORDINATOR`).
+    It asks again during passing troubles. A coordinator that is being made or loads answers errors at first, and librdkafka
+    hands some of them on at once (`NOT_COORDINATOR`).
 
     Raises:
         TransientError: no answer within the seconds.

@@ -1,7 +1,7 @@
 """Poll clients of Kafka that are not used for a while.
 
 librdkafka queues its log lines and errors until the next poll of the client. While a broker is away it adds some every second
-or two, so the queue of a client without work would grow for as long as the outage lasts.
+or two. So the queue of a client without work would grow for as long as the outage lasts.
 
 One daemon thread in a process polls every open producer, and every reader without partitions, once in `POLL_SECONDS`. It starts
 with the first client.

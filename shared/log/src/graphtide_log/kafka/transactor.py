@@ -137,7 +137,7 @@ class KafkaTransactor:
     def _bounded(self, act: Callable[[], object], seconds: float) -> None:
         """Do the act on a thread of its own, and abandon it and its producer if it does not return.
 
-        librdkafka 2.16 does not look at the time it is given for sending offsets: where the group's coordinator goes away then,
+        librdkafka 2.16 ignores the time limit that it is given for sending offsets. If the group's coordinator goes away then,
         the call may never return (its issue 5456). The next owner of the id aborts what was left behind.
 
         Raises:

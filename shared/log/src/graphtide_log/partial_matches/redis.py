@@ -1,9 +1,9 @@
 """Views of partial matches in Redis: one hash for a pattern, with a field for each part.
 
-One call uses one key, so a Redis Cluster needs no hash tag for it; the key has one all the same, so that later keys of the
+One call uses one key, so a Redis Cluster needs no hash tag for it. The key has one all the same, so that later keys of the
 pattern can lie in its slot. The hash expires with the view that lasts longest. Each view begins with the instant of its own
-expiry, in milliseconds of the clock of the host that wrote it: readers pass over those that are over.
-A key of another type than ours belongs to another user of Redis: it counts as none, and the next view replaces it.
+expiry, in milliseconds of the clock of the host that wrote it. Readers pass over those that are over. A key of another type
+than ours belongs to another user of Redis: it counts as none, and the next view replaces it.
 """
 
 from __future__ import annotations
