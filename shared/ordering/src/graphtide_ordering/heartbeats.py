@@ -1,9 +1,9 @@
 """A heartbeat is an ordered record without edges: it carries the watermark while no edge does.
 
-So readers learn that time has passed without edges, or without wanted edges. They emit what follows from time alone, such as
-an edge that left its component, at once and not with the next edge.
+So readers learn that time has passed without edges, or without wanted edges. They emit what follows from time alone, such as an
+edge that left its component, at once and not with the next edge.
 Invariant: a heartbeat has a later watermark than the record before it, written at least the interval before. It carries the
-time of the newest edge before it, so what readers know of edges, and where windows begin, is as it would be without heartbeats.
+time of the newest edge before it. So what readers know of edges, and where windows begin, is as it would be without heartbeats.
 An epoch has none before its first edge: no edge could leave a window.
 """
 

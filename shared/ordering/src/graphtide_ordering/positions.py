@@ -1,12 +1,12 @@
 """Where to continue in each partition after a crash, and what has to be known there.
 
-The position of a partition is that of its oldest record with a waiting edge, or the next one to read. An edge waits if
-and only if its time is past the watermark: late ones are not past it, and what the watermark reached has gone. So the
-watermark shows what was done with every edge between the position and the next offset.
+The position of a partition is that of its oldest record with a waiting edge, or the next one to read. An edge waits if and only
+if its time is past the watermark. Late ones are not past it, and what the watermark reached has gone. So the watermark shows
+what was done with every edge between the position and the next offset.
 
 Invariant: `_waiting` rises both in offset and in greatest time. A record is left out if an earlier one of its partition has an
-edge as late: that one waits as long, and comes before it. So the first entry past the watermark is the position, each record
-is entered and left once, and one edge far in the future does not make the list grow.
+edge as late. That one waits as long, and comes before it. So the first entry past the watermark is the position, and each
+record is entered and left once. One edge far in the future does not make the list grow.
 """
 
 from __future__ import annotations

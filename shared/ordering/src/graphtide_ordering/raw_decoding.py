@@ -1,14 +1,14 @@
 """Raw records as edges and dead letters.
 
-Invariant: the result for a record depends on the record, its first ordinal and the version of the stream's statement alone, not
-on records that it is read with. Only attributes past the limit that no pattern reads are an exception. So a record that is read
-again gives the same edges with the same ids. Edges that were rejected on their way into the log have left substitutes: they
-count, so that ids made of ordinals are those of the text as its sender wrote it.
+Invariant: the result for a record depends on the record, its first ordinal and the version of the stream's statement alone. It
+does not depend on records that it is read with. Only attributes past the limit that no pattern reads are an exception. So a
+record that is read again gives the same edges with the same ids. Edges that were rejected on their way into the log have left
+substitutes. They count, so ids made of ordinals are those of the text as its sender wrote it.
 
 Attributes are found as they come up; those that patterns read are there from the start. The list only grows, so an older batch
 has the first columns of a newer one and the sequencer can mix them. Once names found no room, the list begins anew after a
-while (`forget`), and the sequencer gives the edges that wait the columns of the new list.
-Ingestion has decoded batches already: they are read column by column, and its decisions hold.
+while (`forget`). The sequencer then gives the edges that wait the columns of the new list. Ingestion has decoded batches
+already: they are read column by column, and its decisions hold.
 Cost: one pass of the decoder, more for a group that has new attributes.
 """
 

@@ -1,6 +1,6 @@
 """The progress of a stream, and what is odd about it.
 
-Edges are counted from the beginning of an epoch, and once more so that the last ones weigh most: past twice `RECENT` edges all
+Edges are counted from the beginning of an epoch, and once more so that the last ones weigh most. Past twice `RECENT` edges all
 counts are halved. Both are committed with the positions, so they are exact, and observers see them too.
 """
 

@@ -1,29 +1,29 @@
 """The order of one stream, out of raw records of many partitions, so that it can continue after a crash as if without one.
 
-Edges leave in the order of (time, arrival). The watermark is how far the slowest source is, less the lateness; it goes further
-by itself in three cases: when all sources are idle, past everything; under a live clock from then on, by the time that passed
-since a source spoke, less the timeout and the lateness; and when too many edges wait, as far as it takes.
+Edges leave in the order of (time, arrival). The watermark is how far the slowest source is, less the lateness. It goes further
+by itself in three cases. When all sources are idle, it goes past everything. Under a live clock it then advances by the time
+that passed since a source spoke, less the timeout and the lateness. When too many edges wait, it goes as far as it takes.
 
 Why no edge is lost and none goes twice:
 
 1. A commit has a list of edges that go out, dead letters, and for each partition a position with a `Remembered`. So the state
    after a crash is that after some commit, and reads since then did not happen.
-2. At a commit with watermark W, an edge read before has gone out, was dropped as a duplicate or was rejected if its time is
-   at most W, and waits if it is greater. Only the watermark releases edges, all of one time together, and an edge is late
-   only if it is before the watermark, which never goes back. When it goes further by itself, the same holds:
-   those cases move the watermark first.
+2. At a commit with watermark W, an edge read before waits if its time is greater than W. Otherwise it has gone out, was dropped
+   as a duplicate or was rejected. Only the watermark releases edges, all of one time together. An edge is late only if it is
+   before the watermark, which never goes back. When it goes further by itself, the same holds: those cases move the watermark
+   first.
 3. After a crash, records from the position to `next` are read again (`replay`). Edges up to W are dropped, with all letters:
    the commit had them. The others wait again. Then reading continues at `next`.
 4. No edge waits before the position, so no waiting edge is missed.
 
-A stream has epochs. A reset, which is a raw record, ends the one that it names if that is the current one: the watermark goes
-as far as the newest edge, so that all that waits goes out, and then everything that was known of times is forgotten. The next
-epoch begins as the stream did, with no watermark. The argument holds in each epoch by itself, and from one to the next:
+A stream has epochs. A reset, which is a raw record, ends the epoch that it names if that is the current one. The watermark goes
+as far as the newest edge, so all that waits goes out. Then everything that was known of times is forgotten. The next epoch
+begins as the stream did, with no watermark. The argument holds in each epoch by itself, and from one to the next:
 
-5. At a reset nothing waits, so every partition's position is its `next`. A position committed later is not before that, so what
+5. At a reset nothing waits, so every partition's position is its `next`. A position committed later is not before that. So what
    is read again is all of the epoch of the commit, and a reset among it is one that ended nothing.
-6. The epoch is committed with the positions, so a reset that was committed is not read again, and one that was read again after
-   a crash finds the epoch that it names. Sent twice, the second names an epoch that is over, at any place in the log.
+6. The epoch is committed with the positions, so a reset that was committed is not read again. One that was read again after a
+   crash finds the epoch that it names. Sent twice, the second names an epoch that is over, at any place in the log.
 7. Of positions that were committed by different transactions the greatest (epoch, watermark) holds: neither ever goes back.
 
 A stream may have a statement, which says how records become edges. Another version of it holds from the record that each
@@ -514,8 +514,8 @@ class StreamSequencer:
     def _together(self, decoded: Decoded, taken: int, row: int) -> int:
         """Return how many of the next records may be taken at once, to the same effect as one by one.
 
-        That is so while the watermark may count with the same bound for all, or only rises behind them, and no buffer overflows
-        between two of them.
+        That is so while the watermark may count with the same bound for all, or only rises behind them. And no buffer may
+        overflow between two of them.
         """
         left = len(decoded.pieces) - taken
         if decoded.edges is None:
@@ -530,7 +530,7 @@ class StreamSequencer:
     def _rising(self, pieces: list[Piece], taken: int) -> int:
         """Return how many of the next records of a source follow each other so that none is late for those before it.
 
-        Of records of one edge, that is so while none is earlier than those before it less the lateness: what they let the
+        Of records of one edge, that is so while none is earlier than those before it less the lateness. What they let the
         watermark rise to is not later. They leave in the same order then, taken one by one or at once.
         """
         first = pieces[taken]

@@ -1,7 +1,7 @@
 """Tracks which edges of a stream belong to sampled traces, from their reading until they have gone out.
 
-Edges of one raw record have ordinals in a row, so a record is a range of ordinals, and a holder of a batch knows by its
-ordinals which of its edges are traced. Without sampled traces it keeps and computes nothing.
+Edges of one raw record have ordinals in a row, so a record is a range of ordinals. A holder of a batch knows by its ordinals
+which of its edges are traced. Without sampled traces it keeps and computes nothing.
 Cost: O(edges of a batch) while there are some.
 """
 

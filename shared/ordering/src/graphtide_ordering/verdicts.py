@@ -1,8 +1,8 @@
 """What becomes of the edges of raw records whose senders wait for it, from their reading until the last edge is decided.
 
-Edges of one raw record have ordinals in a row, so a record is a range of ordinals, and a batch shows by its ordinals which
-edges are awaited. A record that is read again after a crash is not awaited any more: what was decided of it before is not
-known here, and a verdict is whole or is not given. Cost: O(edges of a batch) while records are awaited, nothing otherwise.
+Edges of one raw record have ordinals in a row, so a record is a range of ordinals. A batch shows by its ordinals which edges
+are awaited. A record that is read again after a crash is not awaited any more. What was decided of it before is not known here,
+and a verdict is whole or is not given. Cost: O(edges of a batch) while records are awaited, nothing otherwise.
 """
 
 from __future__ import annotations

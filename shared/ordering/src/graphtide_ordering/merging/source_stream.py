@@ -1,7 +1,7 @@
 """One source of a merge: its ordered records that wait, and its known progress.
 
-Records are decoded when their edges are next, so waiting records are held as they came. The first of them stays until its
-last edge has gone: then its dead letters go out, and the position passes it, all in one commit.
+Records are decoded when their edges are next, so waiting records are held as they came. The first of them stays until its last
+edge has gone. Then its dead letters go out, and the position passes it, all in one commit.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Merge several ordered streams into one, ordered by (epoch, time, name of the stream), then as in each stream.
 
 That order follows from the streams alone, not from the order of reading. An edge goes out when every other stream is known to
-be past it. A stream's progress is its next edge, or else the watermark of its last record, edge or heartbeat: what
-comes next is not earlier. So at a time T of a stream that is waited for, edges before T go out, and those at T of streams whose
-names sort before. A stream in a later epoch is past all edges of the earlier one; so an epoch begins when all have begun it.
+be past it. A stream's progress is its next edge, or else the watermark of its last record, edge or heartbeat: what comes next
+is not earlier. So when a stream is waited for at its time T, edges before T go out. So do those at T of streams whose names
+sort before. A stream in a later epoch is past all edges of the earlier one; so an epoch begins when all have begun it.
 
-Why no edge is lost and none goes twice: what goes out is a prefix of that order, and is committed with how much of each stream
+Why no edge is lost and none goes twice: what goes out is a prefix of that order. It is committed with how much of each stream
 is in it, an offset and how many edges of the record there. Reading from there gives the rest in the same order. How far a
 stream said that it was is committed too, since its heartbeats are not read again.
 
-Nothing earlier than the output, or than the published watermark, goes out later: a stream that goes back, as one
-that was deleted and made again, has such edges rejected as late.
+Nothing earlier than the output, or than the published watermark, goes out later. If a stream goes back, as one that was deleted
+and made again, such edges are rejected as late.
 
 Cost: an edge is decoded once, compared once with each stream and copied once. Memory: what waits of streams that are ahead,
 which the caller bounds by reading no more of those that `is_full` names.
