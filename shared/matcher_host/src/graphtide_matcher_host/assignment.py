@@ -97,7 +97,7 @@ class PlanStatus:
 
     Attributes:
         stream: the stream that it is matched on; empty where the plan could not be read.
-        start: while it runs, offset of the first record whose matches count as reported; after it ended, of the first whose
+        start: while it runs, offset of the first record whose matches count as reported. After it ended, of the first whose
             matches this host did not report.
         reports_from: while it runs, offset of the first record whose matches this host reports; None if that is `start`.
         reason: why it failed or was stopped; while it runs, what makes it less safe than it should be.

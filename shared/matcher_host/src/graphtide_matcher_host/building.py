@@ -1,7 +1,7 @@
 """Makes a pass at an offset, with the state of the window before it, from a checkpoint or from the log.
 
-The log alone suffices; a checkpoint saves reading a window of it, for the plans that it serves: the host's own, or that of the
-host that the plans come from. Plans that start before the offset report what they missed.
+The log alone suffices. A checkpoint saves reading a window of it, for the plans that it serves. It is the host's own, or that
+of the host that the plans come from. Plans that start before the offset report what they missed.
 """
 
 from __future__ import annotations

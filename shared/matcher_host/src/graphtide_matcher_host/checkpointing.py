@@ -1,15 +1,13 @@
 """Checkpoints of a pass: the edges that its state follows from, in segments; a new checkpoint adds the newest.
 
 A segment holds frames: the edges selected up to a position, as Arrow. Frames end where a plan starts, so a host that restores
-them knows which matches were reported. What has left the longest window is dropped by segments; when there are many, the oldest
-are merged, so that a long window does not make many segments. Frames and segments are bounded, so that another host can take
-them over a little at a time.
-A segment of its own says which edges were kept, and since when. It is written when plans came or went.
-If a plan came while the stream ran, the checkpoint may lack earlier edges, or their attributes. It serves the plan once those
-edges have left its window.
-An incomplete checkpoint counts as lost, and the log is read instead.
-Cost of a save: O(edges selected since the last), and now and then the merge of a pair. It grows with the plans only
-where they changed or a limit made them give up matches.
+them knows which matches were reported. What has left the longest window is dropped by segments. When there are many segments,
+the oldest are merged, so that a long window does not make many of them. Frames and segments are bounded, so that another host
+can take them over a little at a time. A segment of its own says which edges were kept, and since when. It is written when plans
+came or went. If a plan came while the stream ran, the checkpoint may lack earlier edges, or their attributes. It serves the
+plan once those edges have left its window. An incomplete checkpoint counts as lost, and the log is read instead.
+Cost of a save: O(edges selected since the last), and now and then the merge of a pair. It grows with the plans only where they
+changed or a limit made them give up matches.
 """
 
 from __future__ import annotations

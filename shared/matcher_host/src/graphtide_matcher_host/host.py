@@ -11,8 +11,8 @@ One round does, in this order, and may be killed between any two steps:
 6. Look at the partial matches of a pattern, if that is due.
 
 After a crash the host continues from the positions committed. The state of the window before comes from the checkpoint and the
-log, so matches that were committed are found again and not reported again, and those that were not are reported.
-Two hosts of one identity: the second to open shuts the first out, whose next call raises `FencedError`.
+log. So matches that were committed are found again and not reported again, and those that were not are reported. Two hosts of
+one identity: the second to open shuts the first out, whose next call raises `FencedError`.
 """
 
 from __future__ import annotations

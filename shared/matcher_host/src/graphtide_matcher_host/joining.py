@@ -1,9 +1,9 @@
 """Add plans to a pass: a small pass of their own reads their lookback from the log, up to the other's position.
 
 Where the plans come from another host, the small pass takes what that host's checkpoint has of it, and reads the rest alone.
-What it selects is the plans' past, and the other pass takes that with the plans. What it finds is what the plans have to
-report from before. It runs for a while at a time, and the other pass runs in between; where both are at one
-place, plans join one by one.
+What it selects is the plans' past, and the other pass takes that with the plans. What it finds is what the plans have to report
+from before. It runs for a while at a time, and the other pass runs in between. Where both are at one place, plans join one by
+one.
 Cost: that of the log's records in the plans' lookback, or of the checkpoint's edges; memory for the edges of their window.
 """
 

@@ -1,4 +1,4 @@
-"""Offsets of times in a stream's log, as far as its host has read it, so that a lookback need not be searched in the log.
+"""Offsets of times in a stream's log, as far as its host has read it. So a lookback need not be searched in the log.
 
 Invariant: of the records below a landmark's offset, the newest is of its instant. Landmarks are in levels: each has every other
 one of those that left the level before, so older ones are sparser. The first stays.

@@ -1,7 +1,7 @@
 """How busy a host is: the share of its time that it does not wait for records.
 
-A wait for a commit of the log counts as work, since the host does nothing else meanwhile. Commits cost the same for few and
-for many edges, so a host that is half busy can mostly take more than twice as many edges: the share is an upper bound.
+A wait for a commit of the log counts as work, since the host does nothing else meanwhile. Commits cost the same for few and for
+many edges. So a host that is half busy can mostly take more than twice as many edges: the share is an upper bound.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The host looks at one pattern at a time, between two rounds, and hands bytes over. A thread of its own gives them their form and
 sends them. So a slow or lost Redis keeps no match waiting: views that find no room are dropped, and the next ones come later.
-Invariant: looking and sending take at most a share of the processor's time (`ViewSettings.share`), on average: after every look
-the host waits until what was spent is that share of the time that passed. A pattern is looked at at most every
+Invariant: looking and sending take at most a share of the processor's time (`ViewSettings.share`), on average. After every look
+the host waits until the time spent is that share of the time that passed. A pattern is looked at at most every
 `ViewSettings.seconds`; where the patterns are many, less often.
 Cost: memory for `MOST_WAITING` looks of `MOST_LOOK_BYTES` each at most.
 """

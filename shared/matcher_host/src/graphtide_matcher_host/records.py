@@ -92,8 +92,8 @@ class HostRecords:
         """Return the plan, if this shard is to run it.
 
         Raises:
-            PoisonRecordError: it is for this shard, as far as can be read, and cannot be run: of a later format, damaged, or
-                of a wrong pattern or name.
+            PoisonRecordError: it is for this shard, as far as can be read, and cannot be run. It is of a later format, damaged,
+                or of a wrong pattern or name.
         """
         if record.value is None:
             return None

@@ -1,12 +1,12 @@
 """The stream of a view: its results as ordered edges of a stream with the view's name.
 
-`graphtide_core.result_edges` defines the edge of a result, and when it comes and is deleted.
-The host writes edges in the transaction of the matches that they follow from. Its last record has the stream's progress;
-the edge of a withdrawn result is in the records of its lookback: the longest of the patterns that read the stream, and
-the view's own, for later readers. Older results are not deleted, since no reader has them any more. So a host that comes
-back continues as the one did that was killed.
-Invariant: within an epoch times never go back; the ids of two edges differ, and begin with the id of their result. Where times
-of the view's own stream begin anew, so do those of the view's, and readers learn it at once: a reader of both waits for both.
+`graphtide_core.result_edges` defines the edge of a result, and when it comes and is deleted. The host writes edges in the
+transaction of the matches that they follow from. Its last record has the stream's progress. The edge of a withdrawn result is
+in the records of its lookback. That is the longest of the patterns that read the stream, and the view's own, for later readers.
+Older results are not deleted, since no reader has them any more. So a host that comes back continues as the one did that was
+killed.
+Invariant: within an epoch times never go back; the ids of two edges differ, and begin with the id of their result. If times of
+the view's own stream begin anew, so do those of the view's, and readers learn it at once. A reader of both waits for both.
 Cost: a look-up an edge, and what expires; memory: the edges of the lookback.
 """
 
