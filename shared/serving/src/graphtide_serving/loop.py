@@ -1,7 +1,7 @@
 """The loop around every service's work: rounds, retries with back-off, a graceful end.
 
-The one place that catches the errors of work. However a worker ends, it is closed and opened again after a while, so that it
-continues from what it committed and from nothing else; until then it is not ready, and the log says why. The wait depends on
+The one place that catches the errors of work. However a worker ends, it is closed and opened again after a while. So it
+continues from what it committed and from nothing else. Until then it is not ready, and the log says why. The wait depends on
 what ended it:
 
 * What may pass by itself: short.
@@ -62,8 +62,8 @@ class Worker(Protocol):
 class Backoff:
     """How long to wait before work that failed is tried again.
 
-    A random time up to a bound, so that workers that failed together do not come back together; the bound doubles with every
-    failure in a row.
+    A random time up to a bound, so workers that failed together do not come back together. The bound doubles with every failure
+    in a row.
     """
 
     first_seconds: float = 0.1
@@ -164,9 +164,9 @@ def _live(worker: Worker, stop: Event, heart: Pulse) -> _End | None:
 def _collect_failed() -> None:
     """Free the objects that the frames of an error hold.
 
-    A frame that keeps the error it raises is a cycle, and everything in it stays until Python looks at its oldest generation,
-    which a quiet process never does: clients of the log stayed with their threads, connections and buffers, ten file
-    descriptors and a megabyte for each crash of Kafka.
+    A frame that keeps the error it raises is a cycle. Everything in it stays until Python looks at its oldest generation, which
+    a quiet process never does. Clients of the log stayed with their threads, connections and buffers, ten file descriptors and
+    a megabyte for each crash of Kafka.
     """
     gc.collect()
 

@@ -139,7 +139,9 @@ def media_type(request: Request, taken: Iterable[str], what: str) -> str:
 
 
 def refuse_but_json(request: Request) -> None:
-    """Do nothing if the body of a request is JSON, of a type of its own (`…+json`) or not, or has no type and no bytes.
+    """Do nothing if the body of a request is JSON, of a type of its own (`…+json`) or not.
+
+    Do nothing if it has no type and no bytes.
 
     Raises:
         ProblemError: as `media_type`.

@@ -1,7 +1,7 @@
 """Tickets: a browser shows them in an address when it cannot send a header, as for events.
 
-A ticket is made for a caller who showed a key or a token, grants nothing but reading matches, and is over soon: an address ends
-up in histories and in logs. Any process with the same secret takes it.
+A ticket is made for a caller who showed a key or a token. It grants nothing but reading matches, and is over soon, because an
+address ends up in histories and in logs. Any process with the same secret takes it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Connections of HTTP that cost no more than they should, for any behaviour of the other side.
 
-A connection without a request has seconds to send one: a client that is silent, or sends headers byte by byte, or the
-rest of a body that was answered already, is cut off. So is a client that does not read its answer. At the bound on connections
-the one that has had no request under way for longest gives way to a new one, so silence shuts no other client out.
+A connection without a request has seconds to send one. A client is cut off if it is silent, sends headers byte by byte, or
+sends the rest of a body that was answered already. So is a client that does not read its answer. At the bound on connections
+the one that has had no request under way for longest gives way to a new one. So silence shuts no other client out.
 Cost: a timer a request; at the bound, a look at all connections.
 """
 

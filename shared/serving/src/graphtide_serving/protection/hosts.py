@@ -1,9 +1,9 @@
 """Requests that a browser sends on behalf of another site are refused.
 
-A web page may let a browser send requests to any address, and by DNS rebinding it may call that address by a name of its own,
-so that the browser takes it for the page's own site. So a request has to name this service: by an address, by a name that
-other sites cannot make lead here, or by one that is configured. And if a browser names the site of the page, that has to be
-this one. Programs that are not browsers name no site, and pass.
+A web page may let a browser send requests to any address. By DNS rebinding it may call that address by a name of its own, so
+that the browser takes it for the page's own site. So a request has to name this service. It does so by an address, by a name
+that other sites cannot make lead here, or by one that is configured. And if a browser names the site of the page, that has to
+be this one. Programs that are not browsers name no site, and pass.
 """
 
 from __future__ import annotations
