@@ -92,8 +92,8 @@ class Alert:
         name: as Prometheus has it; the page of that name in `docs/runbooks` says what to do.
         severity: `critical` where nothing works before a person acts, `warning` otherwise.
         minutes: how long it has to last.
-        expression: of Prometheus, with words that the chart replaces: `%HERE%` selects series of the release, `%HTTP%` those of
-            its users' requests, `%SEQUENCER%` those of its sequencer, and `%THRESHOLD%` is the value of `threshold`.
+        expression: of Prometheus, with words that the chart replaces. `%HERE%` selects series of the release, `%HTTP%` those of
+            its users' requests, `%SEQUENCER%` those of its sequencer. `%THRESHOLD%` is the value of `threshold`.
         metrics: that the expression reads; empty for one on whether metrics come at all.
         when: what holds then, in words.
         summary: in a few words, with the labels that Prometheus puts in.
