@@ -188,7 +188,7 @@ MOST_MATCHES: Final = 5_000
 def true_matches(seed: int) -> tuple[SubgraphPattern, tuple[tuple[Edge, frozenset[Found]], ...]]:
     """Return a random pattern, and each record of a random stream with what the oracle reports for it, on any plan.
 
-    If the first match of a key was lost, a later one is the first: so these are all matches, not only the first of a key.
+    If the first match of a key was lost, a later one is the first. So these are all matches, not only the first of a key.
     """
     rng = random.Random(seed)
     pattern = random_pattern(rng, PatternShape(max_edges=4, max_window=300, predicates=False, stream=DENSE))

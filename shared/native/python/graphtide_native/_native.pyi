@@ -63,9 +63,9 @@ class AddedFields:
 class ArrowDecoder(Decoder):
     """Decoder of Arrow IPC: each block is one whole IPC stream, a schema and its record batches, without compression.
 
-    `ts` is of an integer type, counted in ticks already, or a timestamp of any unit or a date, converted and rounded down; as
-    `form` says, also a text or a number. A `form` says the zone of timestamps without one and the label of edges without one.
-    A record's line is its 1-based row; a dead letter's bytes are the row as a JSON object.
+    `ts` is of an integer type, counted in ticks already, or a timestamp of any unit or a date, converted and rounded down. As
+    `form` says, it may also be a text or a number. A `form` says the zone of timestamps without one and the label of edges
+    without one. A record's line is its 1-based row; a dead letter's bytes are the row as a JSON object.
     """
 
     def __new__(
@@ -100,7 +100,7 @@ class CsvDecoder(Decoder):
     one ASCII character; with others they have no meaning.
 
     With `keep_raw`, records keep their bytes, so that a later stage that rejects one has them. With `substitutes`, a line of
-    the one character SUBSTITUTE (0x1A) stands for a record that was rejected before: it is counted, and has no dead letter.
+    the one character SUBSTITUTE (0x1A) stands for a record that was rejected before. It is counted, and has no dead letter.
 
     With `settle`, the first block (its first 256 KiB) settles which columns hold texts: every value of such a column is one.
     Else, and in other columns, a value has the type that it looks like.
@@ -125,7 +125,7 @@ class Decoder:
 
     `attributes` names what to decode beside the columns of every record; a name the stream does not have is missing in every
     record. `columns` maps canonical names (`ts src dst label src_label dst_label id op`) to the stream's own. `types` declares
-    of attributes, decoded or not, that they are `string`, `integer`, `number` or `boolean`: a record with another value is
+    of attributes, decoded or not, that they are `string`, `integer`, `number` or `boolean`. A record with another value is
     rejected, and an Arrow column of another type is refused.
     """
 
@@ -141,9 +141,9 @@ class Decoder:
         """Return the records of pieces of a stream, each complete, and for each piece its identity.
 
         That is: how many records, and how many dead letters since they were taken, there are up to its end; the ordinal that
-        follows; its greatest `ts`, None if it has no record; its first line. Lines are counted from `line`, and those of two
-        pieces differ. Columns are those that the stream began with. Records that are later than the `latest` of their piece
-        are rejected.
+        follows. Then its greatest `ts`, None if it has no record, and its first line. Lines are counted from `line`, and those
+        of two pieces differ. Columns are those that the stream began with. Records that are later than the `latest` of their
+        piece are rejected.
         """
 
     def take_dead_letters(self) -> list[tuple[int, str, bytes]]:
@@ -267,13 +267,13 @@ class EdgeBatch:
         """Merge what is at hand of streams, up to the end of the first that has no more at hand.
 
         Args:
-            heads: in the order of the names of the streams, of each: records in order of time, of the same symbols, and of the
-                first attributes of the one that has most; the place of the first that was not merged yet; the time from which
-                on records stay, though they are at hand, or None; the name.
+            heads: one for each stream, in the order of their names. It has records in order of time, of the same symbols, and
+                of the first attributes of the one that has most. It has the place of the first that was not merged yet. It has
+                the time from which on records stay, though they are at hand, or None; and the name.
 
         Returns:
-            The records in order of time, of equal times in that of the streams, each knowing its stream, without their bytes as
-            they came; and for each stream the place of the first that was not merged.
+            The records in order of time, of equal times in that of the streams. Each knows its stream, and none has its bytes
+            as they came. And for each stream the place of the first that was not merged.
 
         Raises:
             ValueError: there is no stream, or their attributes are others.
@@ -313,11 +313,11 @@ class EdgeBatch:
     def to_arrow(self) -> bytes:
         """Return the records as an Arrow IPC stream that `ArrowDecoder` reads back, raw bytes and places in files left out.
 
-        Columns: `ts` (int64), `src`, `dst`, `id` (utf8), `label`, `src_label`, `dst_label` (dictionary), `op` where a record is
-        a deletion, `graphtide.made` where an id was made, `graphtide.event` where a record is an event, `graphtide.stream`
-        (dictionary) where records know their streams, then every attribute that some record has: truth value, int64,
-        float64 or utf8 where all records agree, else texts of JSON, and the field's metadata say so. An attribute that is
-        called as a column is left out.
+        Columns: `ts` (int64), `src`, `dst`, `id` (utf8), `label`, `src_label`, `dst_label` (dictionary). There is `op` where a
+        record is a deletion, `graphtide.made` where an id was made, and `graphtide.event` where a record is an event. There is
+        `graphtide.stream` (dictionary) where records know their streams. Then comes every attribute that some record has: truth
+        value, int64, float64 or utf8 where all records agree. Otherwise it is texts of JSON, and the field's metadata say so.
+        An attribute that is called as a column is left out.
         """
 
     @property
@@ -331,9 +331,9 @@ class EdgeBatch:
     def to_raw_batch(self, line: int, ordinal: int, ordinals: int) -> bytes:
         """Return the records, which have their bytes, as an Arrow IPC stream that `RawBatchDecoder` reads back.
 
-        They are a part of a body that begins with this line and this ordinal, and takes so many ordinals, those of records
-        that were rejected included. Columns: as `to_arrow`, without ids that were made, and `graphtide.raw` (binary), the
-        bytes; `graphtide.line` and `graphtide.ordinal` (uint32), from 0, where a row is not at its place.
+        They are a part of a body that begins with this line and this ordinal. It takes so many ordinals, those of rejected
+        records included. Columns: as `to_arrow`, without ids that were made, and `graphtide.raw` (binary), the bytes. Where a
+        row is not at its place, `graphtide.line` and `graphtide.ordinal` (uint32), from 0.
         """
 
     def narrowed(self, labels: Sequence[str] | None, attributes: Sequence[str]) -> EdgeBatch:
@@ -771,8 +771,8 @@ class StatementDecoder(Decoder):
     `definition` is the JSON of `graphtide_wire.stream_definition.encode_definition`; what it says of the format wins over
     `format` and `form`. `zones` has the clocks of every zone that it names: changes, and until when they are known, as a
     `TimeForm` has them. `types` are those of the attributes. `discovered` has the names that a SET states and nobody asked for.
-    `schemas` gives the schema that a message of Avro names by a number: its text; `UnreadableStreamError` if there is none,
-    `TransientError`, which the decoder raises then, if it cannot be had now.
+    `schemas` gives the schema that a message of Avro names by a number: its text. It raises `UnreadableStreamError` if there is
+    none. If the schema cannot be had now, it raises `TransientError`, and so does the decoder.
     """
 
     def __new__(
@@ -815,9 +815,9 @@ _StatisticsRow = tuple[
     list[tuple[str, str, str, int, int]],
     tuple[bytes, bytes] | None,
 ]
-"""Times of the first record and the newest; of the first live edge and the last; vertices; of the out-degrees, then of the
-in-degrees: vertices above zero, sum, sum of squares, greatest; types as labels of source, edge and target, class and count;
-paths as `PathCounts.of_sorted` takes them: keys and counts."""
+"""Times of the first record and the newest; of the first live edge and the last; vertices. Then for the out-degrees, and
+then for the in-degrees: vertices above zero, sum, sum of squares, greatest. Then types as labels of source, edge and target,
+class and count. Then paths as `PathCounts.of_sorted` takes them: keys and counts."""
 
 @final
 class Symbols:

@@ -1,11 +1,11 @@
 """Options of the C library's allocator: a service stays as small as its state, a run over a file is fast.
 
-glibc gives a new thread an arena of its own, of up to eight a core, and keeps what is freed in an arena below something that
-is still held. It also learns to take ever larger blocks from arenas. Clients of the log have threads of their own and are
-opened again when the log was away, patterns come with much state and go: what they leave behind would pile up in one arena
-after the other. In one arena the next takes what the last has left, and large blocks go back to the system by themselves.
-A run over a file takes and frees blocks of the same sizes all the time: pages that went back to the system in between would
-come again one fault at a time.
+glibc gives a new thread an arena of its own, of up to eight a core. It keeps what is freed in an arena below something that is
+still held. It also learns to take ever larger blocks from arenas. Clients of the log have threads of their own and are opened
+again when the log was away; patterns come with much state and go. What they leave behind would pile up in one arena after the
+other. In one arena the next takes what the last has left, and large blocks go back to the system by themselves. A run over a
+file takes and frees blocks of the same sizes all the time. Pages that went back to the system in between would come again one
+fault at a time.
 """
 
 from __future__ import annotations

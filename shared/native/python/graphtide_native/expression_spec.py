@@ -35,8 +35,8 @@ _OfOne = Union[p.Negate[p.Expression], "p.In[p.Expression, Value]", p.StartsWith
 class ExpressionWriter(ABC):
     """Writes predicates with positions in place of names.
 
-    What has functions is a program over the attributes and aggregates that it reads, as `graphtide_engine::computed` reads it:
-    in the form of expressions of STREAM statements.
+    What has functions is a program over the attributes and aggregates that it reads, as `graphtide_engine::computed` reads it.
+    Its form is that of expressions of STREAM statements.
     """
 
     __slots__ = ()

@@ -31,8 +31,8 @@ LARGE: Final = 1 << 9
 NESTED: Final = 1 << 10
 """Bits of what kinds of values a field has.
 
-Those of scalars come first, the same of values in lists `IN_LIST` bits above; then whether there are lists, integers that no
-floating-point number is, and lists in lists.
+Those of scalars come first, the same of values in lists `IN_LIST` bits above. Then there is whether there are lists, integers
+that no floating-point number is, and lists in lists.
 """
 
 _Parts = list[tuple[str, str]]

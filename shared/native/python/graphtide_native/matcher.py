@@ -110,8 +110,8 @@ class Matcher:
         """Take a batch whose records follow, in order of time, those taken before; yield the matches in parts.
 
         The batch is taken only as far as the iterator is consumed. Where an exception comes in between, that of a signal say,
-        what was found before is yielded before it continues. Patterns that lost something mark their matches from then on.
-        A record that completes many matches is under way while parts of them are yielded: consume the iterator in one thread,
+        what was found before is yielded before it continues. Patterns that lost something mark their matches from then on. A
+        record that completes many matches is under way while parts of them are yielded. So consume the iterator in one thread,
         and exhaust or close it before the matcher is used otherwise. To close it gives up the rest of that record.
 
         Args:
@@ -190,8 +190,8 @@ class Matcher:
 
         Args:
             plans: by the numbers of patterns; those of event patterns are of one unit, all of it.
-            past: the records that graph queries read so far; without them a graph query keeps its plan, as it holds tuples,
-                not the edges that another plan would begin with.
+            past: the records that graph queries read so far. Without them a graph query keeps its plan, as it holds tuples, not
+                the edges that another plan would begin with.
 
         Returns:
             The numbers of the patterns that have the plan.
@@ -330,7 +330,7 @@ class Matcher:
 
         Args:
             plans: for queries, by their numbers.
-            past: the records that graph queries read so far, in stream order, deletions too (see `selected_by_queries`): at
+            past: the records that graph queries read so far, in stream order, deletions too (see `selected_by_queries`). At
                 least those of the longest lookback of these queries, and of those that share operators with them.
 
         Returns:
@@ -359,13 +359,14 @@ class Matcher:
             unit: the same patterns with a plan for all.
 
         Returns:
-            False if the plan reached a limit while it took the past again, or a limit stopped the patterns before: then the
+            False if the plan reached a limit while it took the past again, or a limit stopped the patterns before. Then the
             units continue as they were.
 
         Raises:
             ValueError: a pattern of the units is missing, limits of theirs differ, or the matcher is not adaptive, or traced.
-        Complexity: that of detecting once more, by the new plan, in the events that the units hold: those of their reaches that
-            some of the patterns asks for, each once. The pass waits for it, in slices; meanwhile both stores are held.
+                Complexity: that of detecting once more, by the new plan, in the events that the units hold. Those are the
+                events of their lookbacks that some of the patterns asks for, each once. The pass waits for it, in slices;
+                meanwhile both stores are held.
         """
         limits = self._limits[numbers[0]] if numbers else Limits()
         if any(self._limits[number] != limits for number in numbers):
@@ -435,7 +436,7 @@ class Matcher:
     def begin(self, number: int) -> None:
         """Let a pattern's matches count from the next record on; earlier ones were not reported and are never retracted.
 
-        If it consumes and does not know how far it had come, it consumes now as it would have if the edges of the window had
+        It may consume and not know how far it had come. Then it consumes now as it would have if the edges of the window had
         been the first.
         """
         if not self._native.begin(number):
@@ -498,8 +499,8 @@ class Matcher:
         """Time the verifications of dual simulation from now on, for a benchmark: a clock is read twice for each.
 
         Args:
-            is_from_scratch: also compute what an engine knows of the window anew for every edge, as in the variants "recomp" of
-                paper 000: what following the window from edge to edge saves.
+            is_from_scratch: also compute anew, for every edge, what an engine knows of the window, as in the variants "recomp"
+                of paper 000. That shows what following the window from edge to edge saves.
         """
         self._native.probe(is_from_scratch)
 

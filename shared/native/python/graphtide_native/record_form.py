@@ -42,8 +42,8 @@ class TimeForm(NamedTuple):
     Attributes:
         format: `s`, `ms`, `us` or `ns` for numbers since 1970; `iso`; or a format of `strptime`.
         ticks_per_second: of the stream.
-        changes: for each change of clocks, what they show then in seconds since 1970, and the seconds that they are ahead of
-            UTC from then on; ascending.
+        changes: for each change of clocks, what they show then in seconds since 1970. Beside it are the seconds that they are
+            ahead of UTC from then on; ascending.
         until: what clocks show when they are no longer known.
     """
 

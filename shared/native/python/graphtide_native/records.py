@@ -1,7 +1,7 @@
 """Records and what happens to them before matching: decoders, sequencer, duplicate filter.
 
-The classes are the extension's own, handed on here as they are, because a wrapper would cost a call a batch and add nothing;
-their contracts stand in the stub beside this file. What is added is the way from their tuples to the words of the domain.
+The classes are the extension's own, handed on here as they are, because a wrapper would cost a call a batch and add nothing.
+Their contracts are in the stub beside this file. What is added is the way from their tuples to the words of the domain.
 
 The way of a stream, each step giving batches that the next one takes:
 `CsvDecoder | JsonLinesDecoder | ArrowDecoder` → `Sequencer` → `Duplicates` → matcher. All of them release the GIL while they

@@ -22,10 +22,10 @@ class PatternReport:
     """Counts of one pattern.
 
     `hits` counts, for each query edge, the records that could be it by themselves. `candidates` counts the pairs of a record
-    and a query edge it satisfied; `discarded` those of them that extended no partial match and started none (Lemma 1 of
-    paper 004); `limited` the partial matches and searches given up at a limit, `limit` is the one reached last, empty if none.
-    `limited_at` is the time of the record at which that was, None if none was.
-    `work` counts steps, where work is bounded; `suppressed` the matches left out because one of their key was emitted.
+    and a query edge that it satisfied. `discarded` counts those that extended no partial match and started none (Lemma 1 of
+    paper 004). `limited` counts the partial matches and searches given up at a limit; `limit` is the one reached last, empty if
+    none. `limited_at` is the time of the record at which that was, None if none was. `work` counts steps, where work is
+    bounded; `suppressed` the matches left out because one of their key was emitted.
     """
 
     name: str

@@ -11,8 +11,8 @@ class SimulationWork:
 
     Attributes:
         taken: edges that can be a query edge.
-        whole_ends: of these, edges whose ends had all the edges that the query asks for there when they came: red ones under
-            `ddst-coloring`, those whose signature is compared under `ddst-signature`.
+        whole_ends: of these, edges whose ends had all the edges that the query asks for there when they came. They are red
+            under `ddst-coloring`; under `ddst-signature` their signature is compared.
         signature_checks: comparisons of the window's signature with the query's.
         signature_passed: comparisons that allowed a match.
         signature_false: of these, edges that had none: false positives.

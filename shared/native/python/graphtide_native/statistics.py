@@ -24,9 +24,9 @@ class StreamStatistics:
     After every record the statistics are exactly those of the window's edges, whatever expired or was deleted.
     Memory: O(window). Cost: O(1) a record, with paths O(kinds of edge ends at its two vertices).
 
-    Batches come in the order of time, as `Sequencer` gives them; a record that does not counts as if it came at the time of the
-    newest before it. Duplicates are dropped by `Duplicates` before; here an id given twice names its last edge.
-    Not safe for use by several threads at once; the interpreter lock is released while it works.
+    Batches come in the order of time, as `Sequencer` gives them. A record that does not counts as if it came at the time of the
+    newest before it. Duplicates are dropped by `Duplicates` before; here an id given twice names its last edge. Not safe for
+    use by several threads at once; the interpreter lock is released while it works.
     """
 
     def __init__(
