@@ -1,7 +1,7 @@
 """The oracle of event patterns, on cases worked out by hand from the definition.
 
-A stream is written `A1 B2(n=3) B2#x -A1@5`: an event of type A at 1 with the id A1, one of type B at 2 with an attribute,
-another at 2 whose id is x, and at 5 a deletion of A1. A report is written `match@2 a=A1 b=x`.
+A stream is written `A1 B2(n=3) B2#x -A1@5`. That is an event of type A at 1 with the id A1. At 2 come one of type B with an
+attribute, and another whose id is x. At 5 follows a deletion of A1. A report is written `match@2 a=A1 b=x`.
 """
 
 from __future__ import annotations

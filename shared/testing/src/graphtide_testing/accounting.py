@@ -5,8 +5,8 @@ completed it. These rules hold for one name, after any moves of its plans and an
 
 1. No version reports an offset twice, and no two versions report the same one.
 2. Later offsets are reported by the same version or a later one, and none by a version before its start.
-3. Reports between two starts of the pattern (its registration, or the end of a pause) begin right there and have no gap, except
-   where a version was replaced before it began.
+3. Reports between two starts of the pattern (its registration, or the end of a pause) begin right there and have no gap. The
+   exception is a version that was replaced before it began.
 4. A pattern that is left active has reported everything up to the end, with the same exception.
 """
 

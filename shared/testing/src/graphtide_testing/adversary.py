@@ -1,8 +1,8 @@
 """An adversary among ordinary patterns: a search that would never end, in a stream that keeps asking for it.
 
 The adversary is a star of eight around one vertex, with a condition on its first and its last edge that never holds. Every
-third edge of the stream leaves that vertex. Beside it run ordinary chains, each over labels of its own, and one that is
-heavy: it does more than ten times the work of the others.
+third edge of the stream leaves that vertex. Beside it run ordinary chains, each over labels of its own. One of them is heavy:
+it does more than ten times the work of the others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A pytest plugin that keeps compiled modules in `.cache/pycache`, for the run and for the programs that it starts.
 
-Without them each program compiles all that it imports: a process of all services takes 3.3 s of processor time to start, with
+Without them each program compiles all that it imports. A process of all services takes 3.3 s of processor time to start, with
 them 1.3 s. So they are kept even where `PYTHONDONTWRITEBYTECODE` forbids them beside the sources. The folder can be deleted at
 any time.
 """

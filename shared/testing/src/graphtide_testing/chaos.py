@@ -9,13 +9,13 @@ that were started under the identity of a process that runs. Patterns are of all
 reads two streams that are merged, every third request is traced. An enemy writes records with odd headers to every topic,
 registers patterns whose planning or matching explodes, and feeds them (`graphtide_testing.hostility`).
 
-After the kills comes a calm time with all of that but kills; how long the innocent wait for their matches is measured there:
-from the time of the ordered record to that of the match, by the log.
+After the kills comes a calm time with all of that but kills. There it is measured how long the innocent wait for their matches.
+That is from the time of the ordered record to that of the match, by the log.
 
-In the end the deployment settles, and `graphtide_testing.accounting` checks the accounts: registrations are in the topic of
-patterns, ordered records in the ordered topic, and every edge but the first completes one match of every pattern. Exits with 1
-if a match was lost, repeated, or reported before its pattern's start; `--evidence` then keeps what was said of such patterns,
-and what was reported of them.
+In the end the deployment settles, and `graphtide_testing.accounting` checks the accounts. Registrations are in the topic of
+patterns, ordered records in the ordered topic. Every edge but the first completes one match of every pattern. Exits with 1 if a
+match was lost, repeated, or reported before its pattern's start. Then `--evidence` keeps what was said of such patterns, and
+what was reported of them.
 """
 
 from __future__ import annotations
@@ -285,8 +285,8 @@ class Chaos:
     def keep_evidence(self, names: Iterable[str], file: Path) -> None:
         """Write all that was said and reported of these patterns, a record a line, in the order of the log's time.
 
-        Beside it, in a folder with `.logs` behind its name: what services and Kafka printed, how far each topic can be read of
-        what is written in it, and which services run.
+        Beside it is a folder with `.logs` behind its name. It has what services and Kafka printed, how far each topic can be
+        read of what is written in it, and which services run.
         """
         self._hear()
         reported = _read(self._log(), self.deployment.topics.matches)

@@ -1,4 +1,7 @@
-"""What users ask of a running chart beyond its own test: a match of a stream that Spark puts in order, and a backfill of it."""
+"""What users ask of a running chart beyond its own test.
+
+They ask for a match of a stream that Spark puts in order, and for a backfill of it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Real streams that tests read, from `../shared/data` beside the repository or the folder that `GRAPHTIDE_DATA` names.
 
-Where a stream is not at hand, tests run on a stand-in: as many columns, labels and shapes that patterns ask, made here from a
-fixed seed and kept in `.cache`. A test that only the real stream can pass is skipped, and says so.
+Where a stream is not at hand, tests run on a stand-in. It has as many columns, labels and shapes that patterns ask for, and is
+made here from a fixed seed and kept in `.cache`. A test that only the real stream can pass is skipped, and says so.
 """
 
 from __future__ import annotations

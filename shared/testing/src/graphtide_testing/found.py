@@ -1,6 +1,6 @@
 """Matches as plain values that tests can compare, hash and sort.
 
-`SubgraphMatch` holds mappings, which cannot be hashed; `Found` says the same with sorted tuples, for matches of any source: an
+`SubgraphMatch` holds mappings, which cannot be hashed. `Found` says the same with sorted tuples, for matches of any source: an
 oracle, an engine's objects or an engine's JSON Lines.
 """
 

@@ -1,7 +1,7 @@
 """A pytest plugin that lets Python's garbage collector look seldom, and never again at what is there before the first test.
 
-Modules and thousands of collected tests live until the end, and looking at them again and again takes a tenth of the processor
-time of a run. Tests that need a collection ask for one.
+Modules and thousands of collected tests live until the end. To look at them again and again takes a tenth of the processor time
+of a run. Tests that need a collection ask for one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Many patterns for one matcher, and the ordered stream that it reads: benches of the services put both into Kafka first.
 
-Pattern n follows label n to label n + 1, past the labels from a vertex of its own; edges have a label and two vertices by
+Pattern n follows label n to label n + 1, past the labels from a vertex of its own. Edges have a label and two vertices by
 chance. Every label is wanted as soon as there are as many patterns as labels.
 """
 

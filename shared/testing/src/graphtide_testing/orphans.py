@@ -1,8 +1,8 @@
 """A pytest plugin that leaves no process behind: every process that a test run starts dies with it, however the run ends.
 
-Every process of a run, in any session and under any parent, has a variable in its environment that names the run. A
-guardian outside the run waits until the run is over (the end of a pipe shows it, also when the run was killed or timed out) and
-kills every process that still has it. Without a `/proc` to read environments from, nothing is done.
+Every process of a run, in any session and under any parent, has a variable in its environment that names the run. A guardian
+outside the run waits until the run is over, and kills every process that still has it. The end of a pipe shows the end of the
+run, also when the run was killed or timed out. Without a `/proc` to read environments from, nothing is done.
 """
 
 from __future__ import annotations

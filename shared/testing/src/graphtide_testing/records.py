@@ -1,7 +1,7 @@
 """Edges and events as the text a command line reads: CSV and JSON Lines.
 
-A text format has no types: CSV gives back `1` as an integer and `2.0` as a number, but a text that looks like a number, a truth
-value or nothing as something else than it was. JSON Lines keeps every value.
+A text format has no types. CSV gives back `1` as an integer and `2.0` as a number. It changes a text that looks like a number,
+a truth value or nothing. JSON Lines keeps every value.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How resident memory grows: samples of the lives of processes, and the slope of each.
 
-A process that is killed and started again has another life, and grows anew. A life is measured once it is long enough: the
+A process that is killed and started again has another life, and grows anew. A life is measured once it is long enough. The
 growth of its first minutes, while caches and windows fill, means nothing, and a slope over a short time is noise.
 """
 

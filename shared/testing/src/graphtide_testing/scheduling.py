@@ -3,8 +3,8 @@
 One worker runs all of a group: tests that share something dear within a process. Other tests go one by one to the worker that
 is free. Files of tests that wait for servers stand between files of tests that compute, so that a core is seldom idle.
 
-pytest-xdist has groups of its own (`--dist loadgroup`), which it writes
-into the ids of tests; from pytest 9.2 on these ids do not change, so that its groups do nothing.
+pytest-xdist has groups of its own (`--dist loadgroup`), which it writes into the ids of tests. From pytest 9.2 on these ids do
+not change, so its groups do nothing.
 """
 
 from __future__ import annotations

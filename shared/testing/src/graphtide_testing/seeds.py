@@ -1,8 +1,8 @@
 """A pytest plugin: every run tries a few cases that no run has tried before, so that a year of CI explores.
 
 What is drawn at random is drawn from fixed seeds first: a failure in a change's tests is the change's. Then comes a little from
-the seed of the run, which the header prints: a few more examples of each Hypothesis test that the profile derandomizes, and a
-few more numbers from `seeds`. `--graphtide-seed N`, or `GRAPHTIDE_TEST_SEED=N`, repeats a run. With 0 nothing is new.
+the seed of the run, which the header prints. That is a few more examples of each Hypothesis test that the profile derandomizes,
+and a few more numbers from `seeds`. `--graphtide-seed N`, or `GRAPHTIDE_TEST_SEED=N`, repeats a run. With 0 nothing is new.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ their order, not their times. Every minute a line says what was matched, and wha
 
 In the end the deployment settles. Every expected match came once, and no process ended unless it was killed. Resident memory
 grows by less than `MOST_GROWTH` in ten minutes, in the life of every process that is long enough to be measured
-(`graphtide_testing.resident_memory`): its first ten minutes are left out, and fifteen must follow. So that every service has
-such a life, one process of each is a *witness*: it is not killed after the first eighth of the time, though twins shut it out,
+(`graphtide_testing.resident_memory`). Its first ten minutes are left out, and fifteen must follow. So that every service has
+such a life, one process of each is a *witness*. It is not killed after the first eighth of the time, though twins shut it out,
 and Kafka and Redis still die under it. Exits with 1 if any of this does not hold.
 """
 

@@ -1,9 +1,9 @@
 """A steady load of edges: each edge but the first of its kind completes one match of one pattern.
 
 There are `KINDS` kinds of edges, and a pattern for each; those of the last kinds are under dual simulation, event patterns and
-graph queries. Edges have numbers; the edge n has the kind n % KINDS and continues the edge n - KINDS. Among them are edges
-of a hub, for adversaries to search, lines that are not edges, and edges that are far in the future. Every third request is
-traced. Several producers send one after the other, through any service that answers, each batch until it is taken: it is out
+graph queries. Edges have numbers; the edge n has the kind n % KINDS and continues the edge n - KINDS. Among them are edges of a
+hub, for adversaries to search, lines that are not edges, and edges that are far in the future. Every third request is traced.
+Several producers send one after the other, through any service that answers. Each sends a batch until it is taken, so it is out
 of order beside what the others do.
 """
 

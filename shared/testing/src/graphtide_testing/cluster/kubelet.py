@@ -1,8 +1,8 @@
 """Pods as processes: each container is a command in its image's tree, with variables, files, user and network of its manifest.
 
 Containers that end are started again as `restartPolicy` says. Probes decide which are ready and which are started again. A pod
-that is stopped has its `preStop` and its grace, which may be lengthened: a machine that runs all pods of a cluster at once
-is slower than their nodes. What resources a container has is not bounded; what a NetworkPolicy says is not enforced.
+that is stopped has its `preStop` and its grace, which may be lengthened. A machine that runs all pods of a cluster at once is
+slower than their nodes. What resources a container has is not bounded; what a NetworkPolicy says is not enforced.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The network of a cluster on one machine: a namespace and an address a pod, names in `/etc/hosts`, and Services that pass on.
 
-All of it is made inside namespaces of the process that asks for it (`apart` starts one so), and goes with the last process
-there: nothing of it is seen by the machine.
+All of it is made inside namespaces of the process that asks for it (`apart` starts one so). It goes with the last process
+there, and the machine sees nothing of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """NetworkPolicies as rules of nftables: what the network of a cluster lets each pod do.
 
-As Kubernetes says: a pod that no policy selects for a direction may do everything in it; one that is selected may do what some
-policy allows, and answers belong to what they answer. Where something is not allowed, the rules refuse it at once.
-What is not understood is refused by name, so that nothing is taken to hold that was not looked at.
+As Kubernetes says, a pod that no policy selects for a direction may do everything in it. One that is selected may do what some
+policy allows, and answers belong to what they answer. Where something is not allowed, the rules refuse it at once. What is not
+understood is refused by name, so that nothing is taken to hold that was not looked at.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Public data sets as one downloads them, made again from the streams that were made of them.
 
-The tutorials begin with a download. What a reader then has is written here from the streams for tests, so that all that follows
-is run without the network; where the streams are not at hand neither is this.
+The tutorials begin with a download. What a reader then has is written here from the streams for tests, so all that follows is
+run without the network. Where the streams are not at hand neither is this.
 """
 
 from __future__ import annotations

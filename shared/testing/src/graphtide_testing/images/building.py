@@ -1,6 +1,6 @@
 """A Dockerfile's stages, carried out into folders: each stage is the layers of its base and one of its own.
 
-`COPY` takes from the context or from layers that were made here; `RUN` runs in a room of the layers, where it sees this machine
+`COPY` takes from the context or from layers that were made here. `RUN` runs in a room of the layers, where it sees this machine
 only as far as the stand-in of the base lets it. What a stage is given from elsewhere is named by the caller.
 """
 

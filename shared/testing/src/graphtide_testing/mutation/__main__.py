@@ -2,7 +2,7 @@
 
 `python -m graphtide_testing.mutation PACKAGE_SRC --tests PATH… --mutants 200 --seed 1`. Run it in the folder where pytest runs.
 The same seed picks the same mutants of the same sources, so two suites can be compared on one package. The exit status is 0,
-however many survive, and 2 where the tests cannot decide: they fail on the unchanged package, or do not import it.
+however many survive. It is 2 if the tests cannot decide: they fail on the unchanged package, or do not import it.
 """
 
 from __future__ import annotations

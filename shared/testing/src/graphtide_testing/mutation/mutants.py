@@ -3,10 +3,10 @@
 `mutants(source)` lists every mutant in the order of the text, so that a seed picks the same ones again. Never changed are
 docstrings, annotations, f-strings, decorators, `if TYPE_CHECKING` and `assert_never`: a change there does not change behaviour,
 or no test can see it. Each mutant parses. Whether it means the same as before (an *equivalent* mutant) is undecidable in
-general, so a perfect suite kills almost all of them rather than all.
+general. So a perfect suite kills almost all of them rather than all.
 
-The operators are those that studies found sufficient: Offutt et al., *An Experimental Determination of Sufficient Mutant
-Operators* (TOSEM 1996), and statement deletion, Deng, Offutt, Li, *Empirical Evaluation of the Statement Deletion Mutation
+The operators are those that studies found sufficient. See Offutt et al., *An Experimental Determination of Sufficient Mutant
+Operators* (TOSEM 1996). For statement deletion see Deng, Offutt, Li, *Empirical Evaluation of the Statement Deletion Mutation
 Operator* (ICST 2013).
 """
 

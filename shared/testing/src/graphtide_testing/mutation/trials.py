@@ -4,8 +4,8 @@ The copy is first on the path of Python; the sources in the checkout are only re
 which tests run which line, and how long each takes. A trial then runs the tests of the mutant's line alone, quickest first,
 until one fails. Code that runs at import concerns every test.
 
-Not seen are lines that a test runs in another process, and what a cache that outlives a test hides from the tests after it:
-such a mutant counts as survived. A bound on time and memory makes endless loops and lists count as killed.
+Lines that a test runs in another process are not seen. Nor is what a cache that outlives a test hides from the tests after it.
+Such a mutant counts as survived. A bound on time and memory makes endless loops and lists count as killed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Avro, read and written the plain way: files with their schema, and values by a schema.
 
-A value of bytes or of a fixed size is its hexadecimal digits, a decimal the number of its digits, and a date or a timestamp a
-`Moment`. A value may be written again: what is read is what it says, and not its bytes.
+A value of bytes or of a fixed size is its hexadecimal digits. A decimal is the number of its digits, and a date or a timestamp
+a `Moment`. A value may be written again: what is read is what it says, and not its bytes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The oracle of event patterns: brute force over the events seen, once for every record.
 
-Whenever an event arrives, every assignment of live events to the places of every branch is tried that has it in some place; so
-each is tried once, when its last event arrives. A match without NOT is emitted then; one with NOT waits until time is past the
-end of all intervals that its NOTs cover, and is emitted if none of them was broken. Events are remembered for ever: a NOT may
+Whenever an event arrives, every assignment of live events to the places of every branch is tried that has it in some place. So
+each is tried once, when its last event arrives. A match without NOT is emitted then. One with NOT waits until time is past the
+end of all intervals that its NOTs cover. It is emitted if none of them was broken. Events are remembered for ever: a NOT may
 look at one that was deleted, since that undoes a NOT only before its interval is over.
 Cost: a record takes O(live ^ places), and O(2 ^ live) for an iteration. Reference: docs/reference/semantics.md.
 """
@@ -40,8 +40,8 @@ class Emitted:
     Attributes:
         kind: `match`, `retract` or `timeout`.
         detected_at: when time brought it about.
-        events: ids by name, in the order of the text, in lists that have one id where nothing is repeated; none under
-            `REPORT EXISTS`, where the engine chooses the match that it shows.
+        events: ids by name, in the order of the text, in lists that have one id where nothing is repeated. None under `REPORT
+            EXISTS`, where the engine chooses the match that it shows.
         count: under `REPORT EXISTS` how many matches `completed_by` completed, else 1.
         completed_by: id of the event that completed it; of a timeout, of the event it began with.
         fields: what RETURN asks for, in its order; those of an iteration are tuples; none of what is counted.
@@ -94,7 +94,7 @@ class _Group:
     """All that one event completed, for REPORT EXISTS: emitted once the greatest bound has passed, with those that are matches.
 
     `counted` is None until then, and 0 where nothing is emitted or the emitted count is void. A match that lost an event before
-        is not counted, however long it was past its own bound: from then on `candidates` are those that are.
+    is not counted, however long it was past its own bound. From then on `candidates` are those that are.
     """
 
     completed_by: SeenEvent

@@ -1,6 +1,6 @@
 """A second opinion on the isomorphism family: all reports of a finished stream, from every permutation of its inserts.
 
-Shares with the oracle the check of a complete assignment, and neither its window, its search nor its bookkeeping: here a record
+Shares with the oracle the check of a complete assignment, and neither its window, its search nor its bookkeeping. Here a record
 has a lifetime in the finished stream, and a match is a question about lifetimes. Cost: O(records ^ edges); for tiny streams.
 """
 

@@ -1,8 +1,8 @@
 """The oracle of streaming graph queries: the one-time query, on the snapshot of every instant.
 
-A snapshot is the set of edges that are valid at an instant. The query is answered there from its definition: rules one after
-the other, joins by trying all tuples, path expressions part by part, closures by adding steps until nothing comes. When a
-result ends is found by going from instant to instant until it is in no answer.
+A snapshot is the set of edges that are valid at an instant. The query is answered there from its definition. Rules are applied
+one after the other, joins try all tuples, path expressions are taken part by part. Closures add steps until nothing comes. When
+a result ends is found by going from instant to instant until it is in no answer.
 
 Reference: paper 001, Definitions 12 to 16, 19 and 20; semantics.md sections 4 and 7 for what is emitted of a result and when.
 """
@@ -47,7 +47,7 @@ Key = tuple[int, Row]
 
 @dataclass(frozen=True, slots=True)
 class EmittedInterval:
-    """What is emitted of a result: when it is valid from now on, or when it is not any more; None where it stays for good."""
+    """What is emitted of a result: when it is valid from now on, or when it is not any more. None where it stays for good."""
 
     kind: MatchKind
     label: str

@@ -1,7 +1,7 @@
 """When an edge came, on the clock of a window: its time, or its ordinal among the edges of the stream that count.
 
-Invariant: instants never go back in the order of the stream, and an edge is in a window while its instant is less than the
-window's length before that of the record at hand. A deletion is at the ordinal of the edge before it: it does not count.
+Invariant: instants never go back in the order of the stream. An edge is in a window while its instant is less than the window's
+length before that of the record at hand. A deletion is at the ordinal of the edge before it: it does not count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which matches are emitted: the definitions of DISTINCT and ONE PER, step by step.
 
-The caller hands matches over one by one, ordered by three keys: first by when they were detected, then by the
-record that came last of each, then by their records in the order of the text, the earliest first.
+The caller hands matches over one by one, ordered by three keys. First comes when they were detected, then the record that came
+last of each. Then come their records in the order of the text, the earliest first.
 """
 
 from __future__ import annotations

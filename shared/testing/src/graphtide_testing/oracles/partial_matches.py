@@ -1,9 +1,9 @@
 """The oracle of stored partial matches: all sub-matches over the live edges, by definition.
 
-A partial match over some query edges is an assignment of live edges to them that satisfies every condition of the pattern that
-those edges alone decide: labels, shared and different vertices, the timing order among them, predicates that read nothing else.
-The ends of an edge are vertices, which other edges bind, too: a predicate over them is decided by each.
-Ids of live edges are different as texts: a made id reads like no given one.
+A partial match over some query edges is an assignment of live edges to them. It satisfies every condition of the pattern that
+those edges alone decide. Those are labels, shared and different vertices, the timing order among them, and predicates that read
+nothing else. The ends of an edge are vertices, which other edges bind, too: a predicate over them is decided by each. Ids of
+live edges are different as texts: a made id reads like no given one.
 Cost: O(live ^ edges). Reference: docs/reference/semantics.md, paper 004, Definition 8.
 """
 

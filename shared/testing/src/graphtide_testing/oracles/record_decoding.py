@@ -1,8 +1,8 @@
 """Records of each format as Python values, the plain way: what STREAM statements read, with `json`, `csv` and the like.
 
 * Integers are of 64 bits; a larger one is the nearest floating-point number. A number past all of these is no JSON.
-* A field of a format that is text has the type that it looks like: number, truth value or text, and is missing where it is
-  empty or one of the texts that stand for a missing value. It keeps the text that it is written as.
+* A field of a format that is text has the type that it looks like: number, truth value or text. It is missing where it is empty
+  or one of the texts that stand for a missing value. It keeps the text that it is written as.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ def plain(value: Value) -> Value:
 def write_text(value: Value) -> str | None:
     """Return a value as a text; None for what is missing, infinite or not a number.
 
-    A floating-point number has its shortest digits: plain from 10^-5 up to below 10^16 (`0.1`, `1000.0`), else with an exponent
-    (`1e16`, `1.5e-7`), as `serde_json` writes it.
+    A floating-point number has its shortest digits. It is plain from 10^-5 up to below 10^16 (`0.1`, `1000.0`), else with an
+    exponent (`1e16`, `1.5e-7`), as `serde_json` writes it.
     """
     match value:
         case None:

@@ -5,14 +5,15 @@ What that leaves open is decided here.
 * A value between two ticks is rounded down, also before 1970.
 * A floating-point number is the decimal number with its shortest digits: 1521911721.258458 is exactly that many seconds. A
   decoder that reads texts must use the digits of the text.
-* A timestamp of a format that has them (`Moment`) is a time whatever IN and FORMAT say; without a zone it is of that of ZONE.
-* A text without FORMAT is a decimal number, in the unit of IN or of the stream, or a date (midnight) or date and time in
+* A timestamp of a format that has them (`Moment`) is a time whatever IN and FORMAT say. Without a zone it is of that of ZONE.
+* A text without FORMAT is a decimal number, in the unit of IN or of the stream. Or it is a date (midnight) or date and time in
   ISO 8601. With IN it is a number. With FORMAT a number is read as its digits: `AT day FORMAT '%Y%m%d'`.
 * A local time that a clock shows twice, or skips, has the offset from before the change: `fold=0` of `zoneinfo`.
   The clocks of a zone with a name are known from 1900 to 2099; a local time outside is none.
-* A text of syslog is ISO 8601 if it begins with a digit, else a month, a day and a time, with a year behind the day or not.
-* A text without a year is of the last year in which its day comes before that of BEFORE; the 29th of February of the last such
-  leap year.
+* A text of syslog is ISO 8601 if it begins with a digit. Else it is a month, a day and a time, with a year behind the day or
+  not.
+* A text without a year is of the last year in which its day comes before that of BEFORE. The 29th of February is that of the
+  last such leap year.
 * `%y` is 1969 to 2068, and names of days and months are English (`time_formats`).
 """
 

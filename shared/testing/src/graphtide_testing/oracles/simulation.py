@@ -1,8 +1,8 @@
 """The oracle of the simulation family: the greatest fixpoint over the live edges, by naive removal, anew for every record.
 
-A pair of a query edge and a data edge stands for one being a match of the other. All pairs are taken at first that labels,
-keys and predicates allow; then those are removed that break the definition, until none does. What is left is the greatest set
-that keeps it, in any order of removal: no removed pair could be of use to those that stay.
+A pair of a query edge and a data edge stands for one being a match of the other. All pairs are taken at first that labels, keys
+and predicates allow; then those are removed that break the definition, until none does. What is left is the greatest set that
+keeps it, in any order of removal. No removed pair could be of use to those that stay.
 Invariant: before a record is matched, the live edges are the inserts, not deleted since, of its window.
 Cost: O(pairs) rounds of O(pairs ^ 3) at worst. Reference: paper 000, Definitions 1 and 2.
 """
@@ -44,8 +44,8 @@ _Part = frozenset[Pair]
 class Component:
     """A match component as it is reported: which data edges, by id, match which query edges, by name.
 
-    Where changes are reported, `pairs` are those that entered or left it, `component` is the id of its oldest edge now, and
-    `former` are the ids, sorted, of those that merged into it, or the one of that it was part of.
+    If changes are reported, `pairs` are those that entered or left it, and `component` is the id of its oldest edge now.
+    `former` are the ids, sorted, of those that merged into it, or the id of the one that it was part of.
     """
 
     kind: MatchKind

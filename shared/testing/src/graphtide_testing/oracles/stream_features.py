@@ -8,7 +8,8 @@ For every record all earlier ones are looked at again. What the model leaves ope
 * `sum` and `avg` are over numbers that are finite, `min` and `max` likewise. A sum that is no number of 64 bits, integer or
   floating point, is missing.
 * A different value of `count(DISTINCT x)` is a text, a number or a truth value. Beyond `MOST_EXACT` records of the window the
-  count is that of a HyperLogLog sketch of the window [ERTL17, algorithm 6], of BLAKE2b hashes, and at most their number.
+  count is that of a HyperLogLog sketch of the window [ERTL17, algorithm 6], of BLAKE2b hashes. It is at most the number of
+  records.
 * AGAINST divides by the mean as floating point does: `value * (against / over) / longer`. It is missing where that divides by
   zero, or where a value is missing.
 

@@ -10,20 +10,20 @@ statement leaves open is decided here.
 * A path to nothing is missing, and so is one to a list or an object, also for `IS NULL`. Values of two kinds do not compare:
   the result is unknown, as in patterns (`oracles.predicates`), and so is a division by zero.
 * A condition holds if it is true; an unknown one does not. A record of which no EDGE and no EVENT applies is filtered, too.
-* A record is a dead letter as a whole: without a time, or where an EDGE that applies lacks an end, or an EVENT its type. So no
-  part of it is in the stream. Ends, labels, types and ids that are numbers or truth values become texts, and an empty one is
-  missing; a label that is missing is `edge`, and one of an end is absent. A field that a format writes as text, and that is
-  one of them or the time by itself, is read as it is written: `007` (`Written`).
+* A record is a dead letter as a whole. It lacks a time, or an EDGE that applies lacks an end, or an EVENT its type. So no part
+  of it is in the stream. Ends, labels, types and ids that are numbers or truth values become texts, and an empty one is
+  missing. A missing label is `edge`, and one of an end is absent. A field that a format writes as text, and that is one of them
+  or the time by itself, is read as it is written. Such a field is `007` (`Written`).
 * An id of an insert that is missing is made: the 0-based ordinal of the record, where filtered and rejected ones count. Made
   ids have suffixes as given ones, `17#2`, and the number of a clause counts all clauses from 1.
 * A deletion gives one for each clause, whatever its WHERE, because a deleted record may lack what it asks. An update gives one
   for each clause, a deletion where its WHERE does not hold. Both need an id: without it, the record is a dead letter.
   `DELETE WHERE` goes before `UPDATE WHERE`.
-* Without SET every text, number and truth value is an attribute, named by its path; of several with one name the first that
+* Without SET every text, number and truth value is an attribute, named by its path. Of several with one name the first that
   `paths_named` has counts, and no other path has a name. Names of the record's own fields are left out, because nothing can
   read them.
-* Without EDGE and EVENT a record has fields of its own, as streams without a statement: it is an event if it has a `type` and
-  none of `src`, `dst` and `label`; `op` says what it does, unless DELETE WHERE or UPDATE WHERE does.
+* Without EDGE and EVENT a record has fields of its own, as streams without a statement. It is an event if it has a `type` and
+  none of `src`, `dst` and `label`. `op` says what it does, unless DELETE WHERE or UPDATE WHERE does.
 * UNNEST takes the items of the list at its path, and of all lists on the way and of lists in lists. `null` is no record under a
   path. `OUTER` is the object that the last name of the path was read from, `OUTER.OUTER` that of the name before.
 * A condition in a path takes the first item that is an object whose field is the text; a text that `NULL` lists is none.

@@ -1,6 +1,6 @@
 """Messages of syslog as records, by regular expressions: RFC 5424, and RFC 3164 as programs write it.
 
-A line is RFC 5424 if a version and a blank follow its priority; else it is RFC 3164, whose priority, host and tag may be
+A line is RFC 5424 if a version and a blank follow its priority. Else it is RFC 3164, whose priority, host and tag may be
 missing. A word that ends with a colon, where the host should be, is a tag.
 """
 

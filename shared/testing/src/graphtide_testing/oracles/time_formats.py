@@ -1,7 +1,7 @@
 """Texts of times by a format of `strptime`: each directive is a regular expression that takes all it can.
 
 It gives nothing back: `%Y%m%d` of `2024131` has the month 13 and is refused, where Python's `strptime` would try again. A
-number has as many digits as its field, at most; a blank is one or more of ASCII; letters are of any case; `%f` has any
+number has as many digits as its field, at most. A blank is one or more of ASCII, and letters are of any case; `%f` has any
 number of digits.
 """
 
@@ -42,7 +42,9 @@ _PART: Final = re.compile(r"%(.)|([ \t\n\f\r]+)|(.)", re.DOTALL)
 
 
 def read_moment(text: str, form: str, before: str | None = None) -> tuple[datetime, Fraction] | None:
-    """Return the moment that a text states, to the second and with a zone if it states one, and the part of a second after it.
+    """Return the moment that a text states, and the part of a second after it.
+
+    The moment is to the second, with a zone if the text states one.
 
     None if it states none. One without a year is of the last year in which its day comes before the day `before`.
     """

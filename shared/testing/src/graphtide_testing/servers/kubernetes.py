@@ -1,9 +1,9 @@
 """A Kubernetes API server for tests, in this process: StatefulSets and leases over HTTPS, as clients of the real one meet them.
 
-It speaks the protocol and runs nothing: a test says how many pods are ready. Objects have versions; a list says its own, and a
-watch continues there with events, bookmarks where the client allows them, and 410 Gone where the server has forgotten that
-place. Writes that name another version than the object's get 409. Bodies are held against the API's own schemas. Every request
-is noted by what a Role would have to allow, whether or not it was answered.
+It speaks the protocol and runs nothing: a test says how many pods are ready. Objects have versions. A list says its own, and a
+watch continues there with events, and with bookmarks where the client allows them. Where the server has forgotten that place,
+it gives 410 Gone. Writes that name another version than the object's get 409. Bodies are held against the API's own schemas.
+Every request is noted by what a Role would have to allow, whether or not it was answered.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _PORTS: Final = range(15_000, 30_000)
 def free_ports(count: int) -> list[int]:
     """Return different ports of the loopback interface that no process uses now, and that were not returned before.
 
-    They are below those that systems give to outgoing connections: a client that tries to reach a crashed server must not be
+    They are below those that systems give to outgoing connections. A client that tries to reach a crashed server must not be
     given the server's port, which would keep the server from coming back.
     """
     found: list[int] = []

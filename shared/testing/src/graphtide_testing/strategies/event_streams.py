@@ -1,7 +1,7 @@
 """Streams of events that make trouble: ties, few types, duplicates, deletions, re-insertions, attributes that are missing.
 
-A stream is a list of steps. Each says what to do relative to what came before, so that any sub-list of them is a
-stream too, and Hypothesis can shrink by dropping steps.
+A stream is a list of steps. Each says what to do relative to what came before. So any sub-list of them is a stream too, and
+Hypothesis can shrink by dropping steps.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ _COMPARISONS = (Comparison.NOT_EQUAL, Comparison.LESS_OR_EQUAL, Comparison.GREAT
 class GraphQueryShape:
     """What may occur in a generated query; the defaults allow everything.
 
-    A query reads edges of `labels` between `vertices` from `streams`, with windows of up to `max_window` ticks that slide by
-    up to `max_slide`. It has up to `max_heads` derived heads below the answer, each of up to `max_rules` rules of up to
+    A query reads edges of `labels` between `vertices` from `streams`, with windows of up to `max_window` ticks that slide by up
+    to `max_slide`. It has up to `max_heads` derived heads below the answer, each of up to `max_rules` rules. A rule has up to
     `max_atoms` atoms, whose expressions have up to `max_symbols` symbols. `attributes` are those of edges, with values to
     compare with; `vertex_labels` are those of the ends of edges.
     """
