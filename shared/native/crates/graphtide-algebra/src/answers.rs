@@ -1,6 +1,6 @@
 //! What a record brings about: results that become valid, are extended or withdrawn.
 //!
-//! A result is reported from the present instant on, so the report follows from the edges that are valid now, and from those
+//! A result is reported from the present instant on. So the report follows from the edges that are valid now, and from those
 //! that end now, whatever was before.
 
 use graphtide_engine::output::Kind;

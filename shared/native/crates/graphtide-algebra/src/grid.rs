@@ -1,7 +1,7 @@
 //! The instants at which edges of windows can end: a grid, whose step divides lengths and slides of all of them.
 //!
-//! An edge at t of a window of length T and slide b ends at floor(t / b) · b + T, a multiple of any common divisor of T and b.
-//! So the ends of all edges, and of all that is derived from them, are numbers of steps.
+//! An edge at t of a window of length T and slide b ends at floor(t / b) · b + T. That is a multiple of any common divisor of T
+//! and b. So the ends of all edges, and of all that is derived from them, are numbers of steps.
 
 use graphtide_graph::Time;
 use graphtide_graph::clock::Present;

@@ -1,11 +1,11 @@
 //! PATTERN: tuples of several relations that agree in their variables, by delta joins over hash indexes.
 //!
-//! A tuple that changed is joined with what the other parts have, part by part: next comes the part that has the fewest tuples
-//! for what is bound by then, so that a cycle is closed by a look-up instead of being walked open. A result ends when the first
-//! of its tuples does, and what is projected to the same columns is one result, which ends last. Joins of two parts after each
-//! other make the tree of symmetric hash joins of the paper; a join of all parts keeps no rows between. Where tuples were
-//! shortened, the results that may have rested on them are looked up as they were, and derived again from what is left: with
-//! their columns bound, as any join.
+//! A tuple that changed is joined with what the other parts have, part by part. Next comes the part that has the fewest tuples
+//! for what is bound by then. So a cycle is closed by a look-up instead of being walked open. A result ends when the first of
+//! its tuples does, and what is projected to the same columns is one result, which ends last. Joins of two parts after each
+//! other make the tree of symmetric hash joins of the paper. A join of all parts keeps no rows between. Where tuples were
+//! shortened, the results that may have rested on them are looked up as they were. They are derived again from what is left:
+//! with their columns bound, as any join.
 //! Cost: for each change, the partial results that contain it.
 //! Reference: section 6.2.2 [PACACI22]; Ngo and others, "Skew strikes back" (2014), for the order of parts.
 

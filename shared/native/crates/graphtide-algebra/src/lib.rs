@@ -5,9 +5,9 @@
 //! Queries that have operators in common share them ([`sharing`]). [`Queries`] take records in the order of the stream, let
 //! each pass through the operators, and emit the [`answers`].
 //!
-//! Invariant: at the instant of the last record, the tuples of an operator that end later are those that the one-time query
-//! gives on the edges valid then, and each ends when the last of its derivations does. All derivations that are alive are valid
-//! now, so their union is one interval, and its end is all that has to be kept of it.
+//! Invariant: at the instant of the last record, some tuples of an operator end later. They are those that the one-time query
+//! gives on the edges valid then. Each ends when the last of its derivations does. All derivations that are alive are valid
+//! now, so their union is one interval. Its end is all that has to be kept of it.
 
 pub mod answers;
 pub mod end_width;

@@ -593,8 +593,8 @@ fn readers(operands: impl ExactSizeIterator<Item = Vec<usize>>) -> Vec<Vec<usize
     readers
 }
 
-/// Which operators keep the steps of paths: all scans if edges may be deleted; else the paths that are reported,
-/// and the scans that those walk.
+/// Which operators keep the steps of paths. If edges may be deleted, all scans do; else the paths that are reported, and the
+/// scans that those walk.
 fn keeps_steps(plan: &SharedPlan, options: Options) -> Vec<bool> {
     let is_scan = |operator: &OperatorSpec| matches!(operator, OperatorSpec::Scan { .. });
     let mut keeps: Vec<bool> = plan.operators.iter().map(|operator| options.deletions && is_scan(operator)).collect();

@@ -3,8 +3,8 @@
 //! A tuple is there once, whatever derives it, with the latest end of its derivations. One that has ended keeps its number
 //! until time is past its end, so that what follows at that very instant continues it. While a record is taken, a tuple also
 //! has the end from before it, so that a later reader sees both.
-//! Invariant: every index has each numbered tuple once. Tuples that ended may name vertices whose numbers others have by now:
-//! they say nothing any more, and are those of the others if these are derived.
+//! Invariant: every index has each numbered tuple once. Tuples that ended may name vertices whose numbers others have by now.
+//! They say nothing any more, and are those of the others if these are derived.
 //! Cost: a look-up, and one an index, a change; expiry in what expires.
 
 use std::hash::BuildHasher;

@@ -1,14 +1,16 @@
 //! PATH by Δ-trees: a spanning tree a root, from which expired arcs are taken out as deleted ones are.
 //!
-//! A tree has the nodes, vertices in states of the automaton, that its root reaches, each with the path that ends last and the
+//! A tree has the nodes, vertices in states of the automaton, that its root reaches. Each has the path that ends last and the
 //! arc that this takes last. Trees are found by their nodes. A new arc lengthens the trees that have its source, one after the
-//! other. What ends is not passed over but taken out: once an arc is past, or deleted, every tree that walks it loses the
-//! subtree behind it, and looks in the snapshot graph for other ways to each node of it (the negative tuples of the paper).
+//! other. What ends is not passed over but taken out. Once an arc is past, or deleted, every tree that walks it loses the
+//! subtree behind it. The tree looks in the snapshot graph for other ways to each node of it (the negative tuples of the
+//! paper).
 //! Invariant: as of [`Path`](super::Path), whose ends these are, so both emit the same.
-//! Cost: for each new arc, the trees that have its source, and the nodes whose ends change; for each arc that ends, the
-//! subtrees behind it once more. Deviates from the paper's Example 10 in that a longer path replaces a shorter one when it
-//! comes, not when the shorter one ends: results are emitted with the record that extends them. Reference: section 6.2.3
-//! [PACACI22]; Algorithms RAPQ, Insert and `ExpiryRAPQ` [PACACI20].
+//! Cost: for each new arc, the trees that have its source, and the nodes whose ends change. For each arc that ends, the
+//! subtrees behind it once more.
+//! Deviates from the paper's Example 10: a longer path replaces a shorter one when it comes, not when the shorter one ends. So
+//! results are emitted with the record that extends them. Reference: section 6.2.3 [PACACI22]; Algorithms RAPQ, Insert and
+//! `ExpiryRAPQ` [PACACI20].
 
 use std::collections::{BinaryHeap, VecDeque};
 

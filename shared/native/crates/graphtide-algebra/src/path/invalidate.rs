@@ -1,8 +1,8 @@
 //! Paths whose arcs were deleted: what rested on them is taken out and derived anew.
 //!
-//! First every end that may rest on a shortened arc is marked: where an end is just what the arc gave it, and, from there on,
-//! where one is just what a marked one gave it. Then marked ends are derived from those that are not, the latest first
-//! (Dijkstra's order), so that each is settled once, as in section 6.2.5; an end that nothing derives is gone.
+//! First every end that may rest on a shortened arc is marked. An end is marked if it is just what the arc gave it. From there
+//! on, it is marked if it is just what a marked one gave it. Then marked ends are derived from those that are not, the latest
+//! first (Dijkstra's order). So each is settled once, as in section 6.2.5; an end that nothing derives is gone.
 //! Cost: the arcs at what was marked, and a logarithm.
 
 use std::collections::BinaryHeap;

@@ -2,16 +2,18 @@
 //! longest.
 //!
 //! Of all paths from a root to a node, a vertex in a state of the automaton, the one that ends last is kept. So what has ended
-//! is known by its end alone, and windows cost nothing when they move; arcs that are deleted take their paths with them
-//! ([`invalidate`]). The paper keeps one tree for each root; here all roots of a node are stored together ([`rows`]), and what
-//! a new arc lets them reach is passed on from node to node for all of them at once, until nothing ends later. That gives the
+//! is known by its end alone, and windows cost nothing when they move. Arcs that are deleted take their paths with them
+//! ([`invalidate`]). The paper keeps one tree for each root; here all roots of a node are stored together ([`rows`]). What a
+//! new arc lets them reach is passed on from node to node for all of them at once, until nothing ends later. That gives the
 //! ends of the paper's trees, since those are the greatest there are.
-//! Invariant: between records, a node's end from a root is the greatest, over all its arcs, of the least of the arc's end and
-//! of the end before it; it is past where there is none. A parent lasts no shorter than its child, so parents lead to the root.
+//! Invariant: between records, a node's end from a root is a greatest one over all its arcs. Each arc gives the least of its
+//! own end and of the end before it. It is past where there is none. A parent lasts no shorter than its child, so parents lead
+//! to the root.
 //! Cost: the changes of ends, in chunks of 32 roots; of them, nodes are looked at once more for each time that they improve.
-//! Deviates from Algorithm S-PATH in line 14, whose text says "smaller" and means larger; in line 3 of Propagate, since the
-//! least start of two paths is not a start of one path, so ends alone are kept; and in that an ended node counts as absent,
-//! which the paper leaves to its purge. Reference: section 6.2.4, Algorithms S-PATH, Expand and Propagate [PACACI22].
+//! Deviates from Algorithm S-PATH in line 14, whose text says "smaller" and means larger. It deviates in line 3 of Propagate,
+//! since the least start of two paths is not a start of one path. So ends alone are kept. And an ended node counts as absent,
+//! which the paper leaves to its purge.
+//! Reference: section 6.2.4, Algorithms S-PATH, Expand and Propagate [PACACI22].
 
 mod automaton;
 mod delta_tree;

@@ -1,9 +1,9 @@
 //! Ends of paths, side by side: for each pair of a vertex and a state, when the path that lasts longest ends, from every root.
 //!
-//! This is the forest of spanning trees of the paper with its sides exchanged: what a tree has at a node stands with the node,
-//! at the column of the tree's root. So a step of all trees that have a node is one pass over numbers that lie side by side,
-//! taken many at a time, and trees that run together share it. Columns come in chunks; a node has those that some root reaches
-//! it from.
+//! This is the forest of spanning trees of the paper with its sides exchanged. What a tree has at a node is stored with the
+//! node, at the column of the tree's root. So a step of all trees that have a node is one pass over numbers that lie side by
+//! side, taken many at a time. Trees that run together share it. Columns come in chunks; a node has those that some root
+//! reaches it from.
 //! Cost: a chunk takes as long as two or three of its entries would one by one.
 
 use crate::end_width::End;
