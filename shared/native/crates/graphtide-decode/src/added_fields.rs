@@ -1,5 +1,5 @@
-//! Fields that a file has by its name, such as `year=2026/month=1`, added to each record of its text: what reads the text sees
-//! them as any other field. A record's own field of that name stays. Cost: a copy of the text.
+//! Fields that a file has by its name, such as `year=2026/month=1`, are added to each record of its text. What reads the text
+//! sees them as any other field. A record's own field of that name stays. Cost: a copy of the text.
 
 use memchr::{memchr, memchr3};
 

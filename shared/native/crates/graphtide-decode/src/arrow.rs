@@ -1,12 +1,12 @@
 //! Arrow: rows in memory, or IPC: each block is one whole stream, a schema and its record batches.
 //!
-//! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit or a date, converted to it and rounded
-//! down; where the options say how times are written, also a text or a number. `src`, `dst` and `id` are texts (plain, large,
-//! view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth values, integers, floating-point
-//! numbers or texts, or what the text formats make of decimals, dates, times and timestamps (see `arrow_written.rs`), plain or
-//! by a dictionary; columns of other types are refused. NaN is missing. A column whose field says so holds texts of JSON, as
-//! [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its 1-based row, its bytes in a
-//! dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
+//! `ts` is of an integer type, counted in the stream's unit. Or it is a timestamp of any unit or a date, converted to it and
+//! rounded down. Where the options say how times are written, it may also be a text or a number. `src`, `dst` and `id` are
+//! texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth values, integers,
+//! floating-point numbers or texts, plain or by a dictionary. They may be what the text formats make of decimals, dates, times
+//! and timestamps (see `arrow_written.rs`). Columns of other types are refused. NaN is missing. A column whose field says so
+//! holds texts of JSON, as [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its 1-based
+//! row, its bytes in a dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -2,7 +2,7 @@
 //!
 //! Most rows are plain insertions with all they need. Then a column costs one loop: texts go into the batch in one piece, those
 //! of a dictionary once each. A batch with anything else in it, or of a rare type, is left to the row-by-row path, which checks
-//! each; what both give is the same.
+//! each row. What both give is the same.
 
 use std::str::from_utf8;
 
@@ -19,7 +19,7 @@ use crate::arrow_ticks::Ticks;
 use crate::writer::{Label, Target, Writer};
 
 impl Columns<'_> {
-    /// Appends all rows to the batch, the first on this line, or none of them: then it returns false, and each needs a look of
+    /// Appends all rows to the batch, the first on this line, or none of them. Then it returns false, and each needs a look of
     /// its own.
     pub(crate) fn write_all(&mut self, rows: usize, line: u64, writer: &mut Writer, target: &mut Target<'_>) -> bool {
         let Some(bulk) = self.bulk(rows, line, writer, target) else { return false };

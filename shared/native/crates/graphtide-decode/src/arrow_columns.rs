@@ -1,6 +1,6 @@
 //! Columns of an Arrow record batch, read row by row without a look at their type.
 //!
-//! Every integer column is made one of 64 bits once a batch (without a copy where it is one), so that a row costs a branch that
+//! Every integer column is made one of 64 bits once a batch (without a copy where it is one). So a row costs a branch that
 //! always goes the same way. Cost: O(rows) a batch for narrower integers and for dictionaries, nothing for the rest.
 
 use arrow_array::cast::AsArray;
@@ -181,7 +181,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Reads a column as its field says it is written, what is not JSON where it should be is missing; None for a type that no
+    /// Reads a column as its field says it is written. What is not JSON where it should be is missing; None for a type that no
     /// attribute can have.
     pub(crate) fn of_field(field: &Field, array: &'a ArrayRef) -> Option<Self> {
         if field.metadata().get(ENCODING).map(String::as_str) != Some(JSON) {

@@ -1,11 +1,11 @@
 //! Batches of records as Arrow IPC streams, which [`ArrowDecoder`](crate::ArrowDecoder) reads back as they were.
 //!
-//! Columns `ts`, `src`, `dst`, `id` and the three labels come first, `op` only where some record is a deletion, [`MADE`] only
-//! where some id was made: its text is the same as that of one that was given; [`EVENT`] only where some record is an event,
-//! whose ends are empty; and [`STREAM`] only if records know their stream. Then come the attributes that some record has. A
-//! column of attributes has the type its values agree on; where they do not agree it holds texts of JSON, and the metadata of
-//! its field say so. An attribute whose name is a column's is left out: readers could not distinguish the two. Cost: one pass a
-//! column.
+//! Columns `ts`, `src`, `dst`, `id` and the three labels come first. There is `op` only if some record is a deletion. There is
+//! [`MADE`] only if some id was made, because its text is the same as that of one that was given. There is [`EVENT`] only if
+//! some record is an event, whose ends are empty, and [`STREAM`] only if records know their stream. Then come the attributes
+//! that some record has. A column of attributes has the type that its values agree on. Where they do not agree it holds texts
+//! of JSON, and the metadata of its field say so. An attribute whose name is a column's is left out: readers could not
+//! distinguish the two. Cost: one pass a column.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 //!
 //! A decimal is the number that its digits are in CSV: an integer where it has no places, else the floating-point number
 //! nearest to it. A date is `2024-01-31`, a time of day `12:34:56`, a timestamp `2024-01-31T12:34:56`, with `Z` behind it if it
-//! has a zone, and with as many decimals of a second as its unit has: texts of one column are in the order of their times.
+//! has a zone. They have as many decimals of a second as their unit has, so texts of one column are in the order of their
+//! times.
 //! Cost: one allocation for each value.
 
 use arrow_array::cast::AsArray;

@@ -1,8 +1,8 @@
 //! CSV as RFC 4180 has it: a header, quotes where wanted, LF or CRLF, line ends within quotes.
 //!
-//! Beyond the RFC, as the csv module of Python reads it: a byte order mark and empty lines are skipped, a quote within an
-//! unquoted field stands for itself, text behind a closing quote belongs to the field. A [`Dialect`] separates fields otherwise,
-//! or names the columns elsewhere. Cost: a few passes of `memchr` over each record.
+//! Beyond the RFC it reads some things as the csv module of Python does. A byte order mark and empty lines are skipped. A quote
+//! within an unquoted field stands for itself, and text behind a closing quote belongs to the field. A [`Dialect`] separates
+//! fields otherwise, or names the columns elsewhere. Cost: a few passes of `memchr` over each record.
 
 mod bulk;
 pub(crate) mod fields;

@@ -21,7 +21,7 @@ pub trait Decoder {
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError>;
 
     /// Begins the next piece of the stream, which is whole in itself and whose first line is `line`; call after
-    /// [`finish`](Self::finish). Columns that a header line named, ordinals and what was seen stay as they are; what a piece
+    /// [`finish`](Self::finish). Columns that a header line named, ordinals and what was seen stay as they are. What a piece
     /// says of itself, such as the lines of Zeek, holds for it alone.
     fn begin_piece(&mut self, line: u64);
 

@@ -1,6 +1,6 @@
 //! A stream of text in another encoding than UTF-8: it is turned into UTF-8 before it is decoded.
 //!
-//! What is no character of the encoding becomes a byte that UTF-8 does not have, so the record that it stands in is a bad one.
+//! What is no character of the encoding becomes a byte that UTF-8 does not have. So the record that it is in is a bad one.
 //! Bytes of records and of dead letters are those of the text in UTF-8. Cost: one pass over each block, and a copy.
 
 use std::borrow::Cow;

@@ -2,7 +2,7 @@
 //!
 //! `ts` is an integer; `src`, `dst` and `id` are texts or integers, so that `5` and `"5"` name one vertex; labels and `op` are
 //! texts. A record with a `type`, a text, and without `src`, `dst` and `label` is an event. Every other key is an attribute,
-//! and so are the members of an object `attributes`; a list or an object as the value of an attribute is missing, and is
+//! and so are the members of an object `attributes`. A list or an object as the value of an attribute is missing, and is
 //! counted as [`UnusableValues`]. null is missing everywhere. Objects may also stand anywhere in a text of JSON, see
 //! [`JsonLinesDecoder::anywhere`]. Cost: one pass over each record, two where they stand anywhere; no tree is built.
 
@@ -124,8 +124,8 @@ impl JsonLinesDecoder {
         }
     }
 
-    /// Reads records wherever in JSON they stand: one after another, over several lines or not, as elements of a list, or in
-    /// lists under the keys of a path such as `["Records"]`.
+    /// Reads records wherever in JSON they are: one after another, over several lines or not, or as elements of a list. They
+    /// may be in lists under the keys of a path such as `["Records"]`.
     #[must_use]
     pub fn anywhere(self, path: Vec<String>) -> Self {
         self.at(path.into_iter().map(|name| Step::Name(name.into())).collect())
@@ -143,8 +143,8 @@ impl JsonLinesDecoder {
         Self { statement: Some(Box::new(JsonStatement::new(statement))), ..self }
     }
 
-    /// Lets a statement read the records under a path, with what is around them: what is read as a whole is the outermost object
-    /// that it reads of.
+    /// Lets a statement read the records under a path, with what is around them. What is read as a whole is the outermost
+    /// object that it reads of.
     #[must_use]
     pub(crate) fn by_with_surroundings(self, statement: Statement, path: &[Step]) -> Self {
         let statement = JsonStatement::new(statement);

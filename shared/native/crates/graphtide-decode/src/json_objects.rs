@@ -1,8 +1,8 @@
 //! Finds the records in a text of JSON, wherever they stand: a state of a few bytes walks over it, and no tree is built.
 //!
-//! Records are the objects at the top, one after another, and the elements of lists there. With a path they are what stands under
-//! its keys in these objects: an object, or the elements of a list; a list on the way to it is passed element by element, so
-//! `resourceSpans`, `scopeSpans`, `spans` finds the spans of OTLP; a position in the path takes one element. What stands beside
+//! Records are the objects at the top, one after another, and the elements of lists there. With a path they are what is under
+//! its keys in these objects: an object, or the elements of a list. A list on the way to it is passed element by element, so
+//! `resourceSpans`, `scopeSpans`, `spans` finds the spans of OTLP. A position in the path takes one element. What stands beside
 //! the path is skipped. Blanks and commas between records are all alike.
 //!
 //! Invariant: the pieces depend on the bytes alone, not on the blocks they came in. Memory: a record, or a key of up to

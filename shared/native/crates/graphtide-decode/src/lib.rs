@@ -1,7 +1,7 @@
 //! Bytes of a stream to batches of records: CSV, JSON Lines, Arrow IPC.
 //!
 //! Every decoder keeps one contract. Blocks may cut records anywhere. A record that cannot be used becomes a [`DeadLetter`]
-//! with its place, a reason and its bytes, and its neighbours continue; only a stream that cannot be read at all is a
+//! with its place, a reason and its bytes, and its neighbours continue. Only a stream that cannot be read at all is a
 //! [`DecodeError`]. Only projected attributes are decoded. A record without an id has its 0-based ordinal for one, and bad
 //! records count in it.
 

@@ -1,7 +1,7 @@
 //! Lines that a pattern takes apart: what it finds are the fields of a record that a statement reads.
 //!
 //! A line that the pattern does not take is a bad record. Other fields are as in CSV: a value has the type that its text looks
-//! like, and ends, labels, ids and times are read of the text. Cost: one pass of the pattern over each line.
+//! like. Ends, labels, ids and times are read of the text. Cost: one pass of the pattern over each line.
 
 use graphtide_graph::symbol::SharedSymbols;
 use regex_automata::Input;

@@ -1,9 +1,10 @@
 //! Protobuf that a statement reads: files of messages that their lengths stand before, and single messages, plain or in
 //! Confluent's form.
 //!
-//! A piece of a stream is one message. One that begins with 0 has the number of its schema and the place of its type behind it,
-//! which are passed over: the statement says what the type is. A file that is damaged ends there; a message that is damaged is a
-//! bad record. Memory: a message of up to [`MAX_RECORD`]. Cost: linear in the bytes, for each message that a byte stands in.
+//! A piece of a stream is one message. One that begins with 0 has the number of its schema and the place of its type behind it.
+//! These are passed over, because the statement says what the type is. A file that is damaged ends there; a message that is
+//! damaged is a bad record. Memory: a message of up to [`MAX_RECORD`]. Cost: linear in the bytes, for each message that a byte
+//! stands in.
 
 mod descriptor;
 mod plan;

@@ -1,12 +1,12 @@
-//! A part of a body as one Arrow IPC stream for the raw topic: what the sequencer would decode of the text, and the bytes of
-//! each record, which a dead letter needs if the record turns out to be late.
+//! A part of a body as one Arrow IPC stream for the raw topic. It has what the sequencer would decode of the text. It has the
+//! bytes of each record, which a dead letter needs if the record turns out to be late.
 //!
-//! Columns are those of [`arrow_writer`](crate::arrow_writer), with these differences: `id` is null where a record gives none,
-//! since its ordinal in the stream is not known yet, and [`CLAUSE`] has the number of the clause that made it, if one did;
-//! labels of ends are there only where some end has one; [`RAW`] has the bytes, of rows that one record gave in the first;
-//! [`LINE`] and [`ORDINAL`] count from the first line and the first record of the part, and are there only where some
-//! row is not on the line, or does not have the ordinal, of its place. Records that were rejected before have an ordinal and no
-//! row: [`ORDINALS`] in the metadata of the schema counts all.
+//! Columns are those of [`arrow_writer`](crate::arrow_writer), with these differences. `id` is null where a record gives none,
+//! since its ordinal in the stream is not known yet. [`CLAUSE`] has the number of the clause that made it, if one did. Labels
+//! of ends are there only where some end has one. [`RAW`] has the bytes; of rows that one record gave, the first has them.
+//! [`LINE`] and [`ORDINAL`] count from the first line and the first record of the part. They are there only where some row is
+//! not on the line, or does not have the ordinal, of its place. Records that were rejected before have an ordinal and no row:
+//! [`ORDINALS`] in the metadata of the schema counts all.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Cuts a stream of bytes into records, wherever blocks cut it.
 //!
-//! Invariant: the records, their lines and what is too long depend on the bytes alone, not on the blocks they came in.
-//! A record ends at a line feed outside quotes; its line end (LF or CRLF) is not a part of it; empty lines are not records.
+//! Invariant: the records, their lines and what is too long depend on the bytes alone, not on the blocks they came in. A record
+//! ends at a line feed outside quotes. Its line end (LF or CRLF) is not a part of it, and empty lines are not records.
 //! Cost: each byte is looked at a constant number of times, also in a record that many blocks carry.
 
 use memchr::{memchr, memchr_iter, memchr2, memrchr};

@@ -1,9 +1,10 @@
 //! Messages of syslog, one a line: RFC 5424, and RFC 3164 as programs write it, also without a priority, as files have it.
 //!
-//! `<34>1 …` is RFC 5424; all else begins with a time, which ISO 8601 has without blanks. The fields are `priority`, `facility`,
-//! `severity`, `version`, `timestamp`, `hostname`, `appname`, `procid`, `msgid`, `structured_data` and `message`; a parameter of
-//! structured data is the path `sd`, its element and its name. `-` of RFC 5424 is missing. Of a parameter that comes twice the
-//! last counts. Messages are lines: those that are counted in octets, as RFC 6587 has them, are not. Cost: one pass over a line.
+//! `<34>1 …` is RFC 5424; all else begins with a time, which ISO 8601 has without blanks. The fields are `priority`,
+//! `facility`, `severity`, `version`, `timestamp`, `hostname`, `appname`, `procid`, `msgid`, `structured_data` and `message`. A
+//! parameter of structured data is the path `sd`, its element and its name. `-` of RFC 5424 is missing. Of a parameter that
+//! comes twice the last counts. Messages are lines: those that are counted in octets, as RFC 6587 has them, are not. Cost: one
+//! pass over a line.
 
 use graphtide_graph::symbol::SharedSymbols;
 
@@ -211,7 +212,7 @@ fn is_version(text: &str) -> bool {
     (1..=3).contains(&text.len()) && !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The bytes of the time that a message of RFC 3164 begins with: a word of ISO 8601, or the three words `Oct 11
+/// The bytes of the time that a message of RFC 3164 begins with. That is a word of ISO 8601, or the three words `Oct 11
 /// 22:14:15`, with a year as a fourth behind the day.
 fn length_of_time(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();

@@ -1,7 +1,7 @@
 //! What all decoders do with a record once its fields are split: check it, number it, add it to the batch or reject it.
 //!
-//! Invariant: every record, good or bad, advances the ordinal by one; a record in the batch has a source, a target and a label,
-//! or is an event with a label alone, its type, or a deletion with an id; none of its texts is longer than a batch can hold.
+//! Invariant: every record, good or bad, advances the ordinal by one. A record in the batch has a source, a target and a label.
+//! Or it is an event with a label alone, its type, or a deletion with an id. None of its texts is longer than a batch can hold.
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, Row};

@@ -1,7 +1,7 @@
 //! Elements of XML with a given name, such as `<row Id="1" …/>`: their attributes are the fields of a record that a statement
 //! reads.
 //!
-//! Elements stand anywhere; what is in them and around them is passed over, and so are comments, instructions, sections of
+//! Elements may be anywhere. What is in them and around them is passed over, and so are comments, instructions, sections of
 //! characters and a declaration of the document's type. References are those that XML has by itself (`&lt;`, `&#10;`), so no
 //! text can grow. An element that is not written as XML has it is a bad record. Memory: one tag of up to [`MAX_RECORD`]. Cost:
 //! each byte is looked at a constant number of times.

@@ -1,7 +1,7 @@
 //! Values of Avro as bytes have them: those on the paths of a statement are read, the others are passed over.
 //!
-//! Nothing is allocated by what a length or a count says. Cost: linear in the bytes, whatever the schema says: values that take
-//! no bytes cost nothing, and records stand at most [`DEEPEST`] deep in each other.
+//! Nothing is allocated by what a length or a count says. Cost: linear in the bytes, whatever the schema says. Values that take
+//! no bytes cost nothing, and records are at most [`DEEPEST`] deep in each other.
 
 use bumpalo::Bump;
 use graphtide_graph::value::ValueRef;

@@ -1,7 +1,7 @@
 //! Decodes lines without quotes and without faults, a column at a time.
 //!
 //! One pass over the text finds its fields; then a column costs one loop. Lines with anything else among them (a fault, another
-//! number of fields, a deletion, an empty line) are left to the way record by record, which looks at each; what both give is
+//! number of fields, a deletion, an empty line) are left to the way record by record. That looks at each, and what both give is
 //! the same.
 
 use graphtide_graph::batch::Bulk;

@@ -143,7 +143,7 @@ struct RawField {
     features: Features,
 }
 
-/// What a file, a message or a field says of how it is written and read; what stands in it has the same, unless it says otherwise.
+/// What a file, a message or a field says of how it is written and read. What is in it has the same, unless it says otherwise.
 #[derive(Clone, Copy, Default)]
 struct Features {
     /// Whether a field that has the default of its type is not written.

@@ -1,7 +1,7 @@
 //! A statement over rows of Arrow: fields of structs by their names, items of lists by their positions.
 //!
 //! A path that leads to a struct, a list or a map is missing. Timestamps and dates are times whatever the statement says of how
-//! times are written, but for the zone; as values they are texts of ISO 8601, as attributes without a statement are. Cost: each
+//! times are written, but for the zone. As values they are texts of ISO 8601, as attributes without a statement are. Cost: each
 //! column that is read is prepared once a batch, each row is gathered once.
 
 use arrow_array::cast::AsArray;
@@ -122,7 +122,8 @@ impl ArrowStatement {
         Self { statement }
     }
 
-    /// Refuses a schema with a column that is read and of a type that no value has, or with two of one name that is read.
+    /// Refuses a schema with a column that is read and of a type that no value has. Refuses one with two columns of one name
+    /// that is read.
     pub(crate) fn check(&mut self, schema: &Schema) -> Result<(), DecodeError> {
         let mut is_moment = false;
         for (slot, path) in self.statement.paths.all().iter().enumerate() {

@@ -1,7 +1,7 @@
 //! A statement over records whose fields are texts: CSV in every dialect, and logs of Zeek.
 //!
 //! A path of one name is the column that is called so; one of more steps is missing. A value has the type that its text looks
-//! like, or that the log says; an end, a label, an id or a time is read of the text as it is written.
+//! like, or that the log says. An end, a label, an id or a time is read of the text as it is written.
 
 use graphtide_graph::value::ValueRef;
 

@@ -2,7 +2,7 @@
 //!
 //! All of JSON is read as RFC 8259 has it. A key given twice counts as given last, with all that stands in it. Texts are
 //! borrowed unless an escape forces a copy, which lies in an arena. Cost: each byte is looked at a constant number of times, in
-//! words where texts are long; a key is mostly the one that followed last time.
+//! words where texts are long. A key is mostly the one that followed last time.
 
 use bumpalo::Bump;
 use graphtide_graph::value::{OwnedValue, ValueRef};

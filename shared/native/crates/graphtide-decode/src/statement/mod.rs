@@ -1,6 +1,6 @@
 //! A STREAM statement as a program: it makes edges and events of the fields that it reads of a record.
 //!
-//! A format gives the values of the paths that the statement reads, each in its slot, in one pass and nothing else; what the
+//! A format gives the values of the paths that the statement reads, each in its slot, in one pass and nothing else. What the
 //! statement makes of them is the same for all formats.
 
 pub(crate) mod arrow;

@@ -1,7 +1,7 @@
 //! The paths that a statement reads, each with a slot: the place of its value among those of a record.
 //!
-//! A path that is read as a value, as a text and as a time has a slot for each: formats that are text give ends, labels and
-//! ids as they are written, and times with all their digits.
+//! A path that is read as a value, as a text and as a time has a slot for each. Formats that are text give ends, labels and ids
+//! as they are written, and times with all their digits.
 
 use graphtide_expression::Slots;
 use serde_json::Value as Form;

@@ -1,4 +1,4 @@
-//! Times of syslog: `Oct 11 22:14:15`, with a year behind the day or without one and with decimals or not; or ISO 8601, which
+//! Times of syslog: `Oct 11 22:14:15`, with a year behind the day or without one and with decimals or not. Or ISO 8601, which
 //! begins with a digit.
 
 use graphtide_expression::times::calendar::{Day, Flaw, Moment, digits, fraction, seconds};
