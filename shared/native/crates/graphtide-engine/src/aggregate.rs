@@ -97,7 +97,7 @@ pub fn aggregate<'a>(function: Aggregation, mut values: impl DoubleEndedIterator
     }
 }
 
-/// Sum and number of values; none where there is none, where one is not a number, or where the sum is none that its type has.
+/// Sum and number of values. None where there is none, where one is not a number, or where the sum is none that its type has.
 fn sum<'a>(values: impl Iterator<Item = Operand<'a>>) -> Option<(Operand<'a>, usize)> {
     let (mut whole, mut total, mut are_whole, mut count) = (0_i128, 0.0, true, 0);
     for value in values {

@@ -45,7 +45,7 @@ pub struct Computed {
 struct ComputedSpec {
     /// What it reads of the parts of a match; leaves of expressions.
     reads: Vec<Expression>,
-    /// The form of the program in JSON, as a text, because it may be nested deeper than the specification of a pattern; what it
+    /// The form of the program in JSON, as a text, because it may be nested deeper than the specification of a pattern. What it
     /// reads is `{"is": "read", "place": 0}`.
     program: String,
     ticks_per_second: i64,

@@ -1,8 +1,8 @@
 //! What an engine does for the pattern that it runs, whatever its family.
 //!
-//! Law: what an engine knows follows from the edges of its window, in their order, and from its carried state, a few bytes
-//! where the semantics need them. So it is rebuilt by one replay, and nothing of it is ever serialised. An engine sees only the
-//! edges that may match one of its query edges. Where it has nothing to do or to say, the default stands.
+//! Law: what an engine knows follows from the edges of its window, in their order, and from its carried state. That is a few
+//! bytes where the semantics need them. So it is rebuilt by one replay, and nothing of it is ever serialised. An engine sees
+//! only the edges that may match one of its query edges. Where it has nothing to do or to say, the default stands.
 
 use graphtide_graph::Time;
 use graphtide_graph::clock::Now;

@@ -1,6 +1,6 @@
 //! The floor of all engines: what each of them counts, is handed and hands over, whatever its family.
 //!
-//! A family stands on this crate alone; the matcher stands on the families. So what is here knows no family: of a pattern it
+//! A family stands on this crate alone; the matcher stands on the families. So what is here knows no family. Of a pattern it
 //! knows the graph, of a result its layout, of a plan the names of its nodes.
 
 pub mod aggregate;

@@ -2,12 +2,12 @@
 //!
 //! A step is one candidate looked at: an entry of a list, a stored partial match, a joined row; some tens of nanoseconds.
 //! Engines count theirs on a [`Meter`], which is handed to them as the tracer is. It says whether to continue. An engine that
-//! must not unwinds at once: each loop on the way out asks again before its next candidate and hears the same, so that searches
-//! need no return values for it. What was stored until then stays, and all of it is true. Where work cannot be left half done,
-//! expiry for one, it is counted by [`Meter::tick`], which pauses but refuses nothing.
-//! Invariant: between two looks at the [`Pace`] lie at most [`SLICE`] steps, and an insertion gets exactly the steps it was
-//! allowed; neither changes what is found by insertions that are not refused.
-//! What is found meanwhile may be handed on in parts: see [`Pace::most`].
+//! must not unwinds at once. Each loop on the way out asks again before its next candidate and gets the same answer, so
+//! searches need no return values for it. What was stored until then stays, and all of it is true. Where work cannot be left
+//! half done, expiry for one, it is counted by [`Meter::tick`], which pauses but refuses nothing.
+//! Invariant: between two looks at the [`Pace`] lie at most [`SLICE`] steps, and an insertion gets exactly the steps that it
+//! was allowed. Neither changes what is found by insertions that are not refused. What is found meanwhile may be handed on in
+//! parts: see [`Pace::most`].
 //! Cost: a subtraction and a branch a step; one look at the pace for every slice.
 
 use crate::output::MatchBatch;

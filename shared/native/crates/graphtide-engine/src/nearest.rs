@@ -1,7 +1,7 @@
 //! The partial matches that an engine stores: counts by step, and those nearest to completion.
 //!
-//! A partial match is nearer than another if it binds more query edges, or as many and its oldest edge came later, so that it
-//! stays longer; then if its newest edge came later.
+//! A partial match is nearer than another if it binds more query edges. Of two with as many, the nearer has an oldest edge that
+//! came later, so that it stays longer. Then the nearer has a newest edge that came later.
 //! Invariant: unless [`Nearest::is_truncated`], the gathered partial matches are the nearest of all that are stored.
 //! Cost: an engine looks at one stored row for each step of the budget, so the work does not grow with what is stored.
 

@@ -2,8 +2,8 @@
 
 /// How far consumption has come: the one thing an engine may know that does not follow from the edges of its window.
 ///
-/// It counts arrivals, so a replay has to hand over all of a tick that were handed over before, those deleted since included,
-/// or to say where it leaves some out ([`Engine::count_from`](crate::engine::Engine::count_from)).
+/// It counts arrivals, so a replay has to hand over all of a tick that were handed over before, those deleted since included.
+/// Or it says where it leaves some out ([`Engine::count_from`](crate::engine::Engine::count_from)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConsumptionCursor {
     /// The `at` of the last edge that is consumed.

@@ -1,9 +1,9 @@
-//! Signatures by a constant that something of the edge must equal, so that thousands of patterns on thousands of addresses, or
-//! of accounts, cost one look-up.
+//! Signatures by a constant that something of the edge must equal. So thousands of patterns on thousands of addresses, or of
+//! accounts, cost one look-up.
 //!
-//! A signature that asks for several constants stands under one of them, in the order of [`Place`]; one that lets its place be
-//! any of some constants stands under each. Invariant: an edge that satisfies a signature finds it. Edges that do not may find
-//! it, too: values are compared by their hashes alone.
+//! A signature that asks for several constants is listed under one of them, in the order of [`Place`]. One that lets its place
+//! be any of some constants is listed under each. Invariant: an edge that satisfies a signature finds it. Edges that do not may
+//! find it, too: values are compared by their hashes alone.
 //! Cost: a hash and a table read for each place that some signature asks about.
 
 use std::hash::BuildHasher;

@@ -1,7 +1,8 @@
 //! Jumps along linked lists of entries, so that a list is skipped to an upper bound of time in O(log) steps.
 //!
-//! The entry at depth d of its list, counted from the oldest, jumps over as many entries as the last term of d in skew-binary
-//! notation says. Invariant: a jump leads to an entry of the same list that is older than the entry, or out of the ring.
+//! The entry at depth d of its list, counted from the oldest, jumps over some entries. The last term of d in skew-binary
+//! notation says how many. Invariant: a jump leads to an entry of the same list that is older than the entry, or out of the
+//! ring.
 //! Cost: O(1) amortised to add; 8 bytes an entry. What left the ring is never read: a jump there counts as none.
 //!
 //! Reference: Myers, An applicative random-access stack (1983).

@@ -1,7 +1,7 @@
 //! The window's edges of every signature, listed by source, by target and by both, newest first.
 //!
 //! Invariant: a list ends at the first entry that has left the [ring](super::ring) or the reader's window. Patterns that share
-//! a signature share its lists, whatever their windows, as far as these are measured by one clock: on that clock lies when an
+//! a signature share its lists, whatever their windows, as far as these are measured by one clock. That clock says when an
 //! entry came. The heads of all lists lie in one table, so that asking thousands of patterns' lists touches memory in
 //! proportion to the edges alive.
 //! Cost: O(1) expected to add and to find a list; O(expired) to expire, without touching the lists of others.

@@ -1,8 +1,8 @@
 //! Who reads lists: readers come and go, and lists are there for them alone.
 //!
-//! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others
-//! are of no use. Narrowed lists of equal gates are one. A reader of a longer window brings edges with it, and the lists are
-//! rebuilt with them ([`Postings::detach`]); who read them before reads them as before.
+//! Lists may be *narrowed*: then an edge is listed only if its gates are open when it arrives. That is for readers to whom the
+//! others are of no use. Narrowed lists of equal gates are one. A reader of a longer window brings edges with it, and the lists
+//! are rebuilt with them ([`Postings::detach`]). Earlier readers read them as before.
 //! Cost: O(readers of the lists) to come and to go; O(edges) to make lists anew.
 
 use graphtide_graph::clock::{CLOCKS, Clock, Now};

@@ -1,7 +1,7 @@
 //! Intervals on their way out: results of streaming graph queries, vertices by column, with when they are valid.
 //!
-//! The identity of a result is its label and its vertices. Its reports are valid from the present instant on: so
-//! records follow from the edges of a window, however long a result is valid without a break.
+//! The identity of a result is its label and its vertices. Its reports are valid from the present instant on. So records follow
+//! from the edges of a window, however long a result is valid without a break.
 
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};

@@ -1,9 +1,9 @@
 //! Matches on their way out: rows of references while the window still holds their edges, then batches that own their texts.
 //!
-//! A row is as wide as its pattern, or a [component](component) of any size, and is of a unit. Rows become a [`MatchBatch`], of
-//! a match for each pattern of the unit, before the store drops an edge that was alive when they were found. An
-//! [occurrence](occurrence) of an event pattern and an [interval](interval) of a graph query go straight to the batch. What a
-//! pattern returns beside ids are its [fields](fields).
+//! A row is as wide as its pattern, or a [component](component) of any size, and is of a unit. Rows become a [`MatchBatch`],
+//! with a match for each pattern of the unit. That happens before the store drops an edge that was alive when they were found.
+//! An [occurrence](occurrence) of an event pattern and an [interval](interval) of a graph query go straight to the batch. What
+//! a pattern returns beside ids are its [fields](fields).
 
 mod component;
 mod fields;
@@ -220,7 +220,7 @@ impl MatchBatch {
 
     /// Appends every row for each pattern of its unit, read from the window it was found in.
     ///
-    /// `patterns` are names by pattern, `members` the patterns of a unit in their order; `is_emitted` says of the place of a
+    /// `patterns` are names by pattern, `members` the patterns of a unit in their order. `is_emitted` says of the place of a
     /// row whether a pattern emits it, `shed` whether matches of a pattern may be missing.
     pub fn take_rows<'m>(
         &mut self,
@@ -319,8 +319,8 @@ impl MatchBatch {
         }
     }
 
-    /// Writes matches as JSON Lines, one record a line, from a place on until all are written or there are so many bytes; says
-    /// which place is next.
+    /// Writes matches as JSON Lines, one record a line, from a place on until all are written or there are so many bytes.
+    /// Returns which place is next.
     pub fn to_json_lines(&self, patterns: &[Arc<PatternNames>], from: usize, bytes: usize) -> (Vec<u8>, usize) {
         let mut out = Vec::with_capacity(((self.len() - from) * 256).min(bytes));
         let mut next = from;
@@ -404,8 +404,8 @@ impl PatternNames {
         self.ends[usize::from(edge)]
     }
 
-    /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list; and of its
-    /// fields.
+    /// Takes the names of an event pattern. They are those of its events, in the order of the text, with whether each is a
+    /// list; and those of its fields.
     pub fn of_events(name: &str, version: u32, events: impl Iterator<Item = (String, bool)>, fields: &[String]) -> Self {
         let (events, lists) = events.unzip();
         let json_fields = fields.iter().map(|name| json_member(name)).collect();

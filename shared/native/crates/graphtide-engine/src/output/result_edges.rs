@@ -91,7 +91,8 @@ impl ResultEdges {
     }
 }
 
-/// Ends a line with the id of the edge of a result: the result's own, since when it is valid, and its place in that instant.
+/// Ends a line with the id of the edge of a result. It is made of the result's own id, since when it is valid, and its place in
+/// that instant.
 fn end(result: &[u8; 32], Known { since, nth, .. }: Known, out: &mut Vec<u8>) {
     out.extend_from_slice(b",\"id\":\"");
     out.extend_from_slice(result);

@@ -2,8 +2,8 @@
 //!
 //! A record may complete more matches than memory holds. So rows are handed on in parts of
 //! [`Pace::most`](crate::meter::Pace::most) while the search for that record continues, if the caller takes them. Rows that are
-//! needed until the record is done, because they may be retracted or some are not reported, stay; the bytes that a unit may
-//! hold bound them.
+//! needed until the record is done stay, because they may be retracted or some are not reported. The bytes that a unit may hold
+//! bound them.
 //! Invariant: parts are in the order of detection, and each row is handed on once.
 //! Cost: a comparison a match; a hand-over is O(rows of the part).
 
@@ -172,8 +172,8 @@ impl Rows {
         self.vertices.extend_from_slice(vertices);
     }
 
-    /// Adds a component: its kind, when it was found, its oldest edge; pairs of a query edge and a data edge in stream order;
-    /// the oldest edges of former components.
+    /// Adds a component: its kind, when it was found, its oldest edge. With it come pairs of a query edge and a data edge in
+    /// stream order, and the oldest edges of former components.
     pub fn push_component(
         &mut self,
         unit: UnitId,

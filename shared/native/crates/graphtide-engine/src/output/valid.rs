@@ -1,8 +1,8 @@
 //! The results of graph queries that are valid at an instant, from all reports up to it.
 //!
-//! Invariant: they are those that `graphtide_core.valid_results` gives. Results that have ended are dropped when there are twice
-//! as many as were valid before, so what is held is bounded by what is valid at one instant. Cost: a hash of the identity a
-//! report; its texts are copied once, or anew with each path.
+//! Invariant: they are those that `graphtide_core.valid_results` gives. Results that have ended are dropped when there are
+//! twice as many as were valid before. So what is held is bounded by what is valid at one instant. Cost: a hash of the identity
+//! a report; its texts are copied once, or anew with each path.
 
 use std::sync::Arc;
 
@@ -118,8 +118,8 @@ impl ResultsAt {
         self.most = FEW.max(2 * self.known.len());
     }
 
-    /// The results that are valid at the instant, in the order in which they became valid, as far as that is known; with the
-    /// names of their patterns.
+    /// The results that are valid at the instant, with the names of their patterns. They are in the order in which they became
+    /// valid, as far as that is known.
     pub fn results(&self) -> (MatchBatch, Arc<[Arc<PatternNames>]>) {
         let mut valid: Vec<_> = self.known.values().filter(|known| known.is_valid(self.at)).collect();
         valid.sort_by_cached_key(|known| {

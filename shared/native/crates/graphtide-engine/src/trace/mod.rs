@@ -1,9 +1,9 @@
-//! The trace of a run: for every step of a plan the candidates and why they were refused, for every node what became
-//! of its partial matches, and which of them came furthest.
+//! The trace of a run. For every step of a plan it has the candidates and why they were refused. For every node it has what
+//! became of its partial matches, and which of them came furthest.
 //!
-//! Engines call a [`Tracer`]; they are compiled once for [`Untraced`], which leaves nothing in the machine code, and once for
-//! a [`Trace`]. A trace keeps a copy of every partial match in the window, so that it can name its edges when the window passes
-//! it, however late the engine gives it up.
+//! Engines call a [`Tracer`]; they are compiled once for [`Untraced`], which leaves nothing in the machine code, and once for a
+//! [`Trace`]. A trace keeps a copy of every partial match in the window. So it can name its edges when the window passes it,
+//! however late the engine gives it up.
 //! Cost: when off, none; when on, O(edges of the pattern) a candidate and a partial match, and their room.
 
 mod partials;
@@ -210,8 +210,8 @@ impl Trace {
         self.partials.clear();
     }
 
-    /// An arriving edge was dealt with as one query edge; says whether a dead end of its search is remembered, so that the edge
-    /// must be held.
+    /// An arriving edge was dealt with as one query edge. Returns whether a dead end of its search is remembered, so that the
+    /// edge must be held.
     pub fn arrived(&mut self, store: &EdgeStore) -> bool {
         self.dead_end.take().is_some_and(|dead_end| self.partials.remember(dead_end, store))
     }

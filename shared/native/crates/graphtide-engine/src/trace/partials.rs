@@ -1,8 +1,8 @@
 //! The partial matches of a traced pattern while they are in the window, and the near misses among those that left it.
 //!
-//! A *near miss* is a partial match that the window passed, that no reported match contains, and that lost no edge. Those
-//! with most edges are kept, the newest first among equals, none of them part of another. Engines that store no partial match
-//! give the dead ends of their searches instead: the edges bound when no edge was found for the next query edge.
+//! A *near miss* is a partial match that the window passed, that no reported match contains, and that lost no edge. Those with
+//! most edges are kept, the newest first among equals, none of them part of another. Engines that store no partial match give
+//! the dead ends of their searches instead. A dead end is the edges bound when no edge was found for the next query edge.
 //! Invariant: what is held lies in the window of the last expiry; so do the matches that a partial match may be part of.
 //! Cost: O(log window) to hold and let go; for a candidate near miss the matches that hold one of its edges.
 

@@ -7,7 +7,7 @@ pub enum Reason {
     Label,
     /// An end is not the vertex asked for.
     VertexId,
-    /// The edges do not meet where they should, or an edge is a loop and should not be, or the other way round; under dual
+    /// The edges do not meet where they should, or an edge is a loop and should not be, or the other way round. Under dual
     /// simulation, an end lacks edges that the pattern asks for there.
     Ends,
     /// A predicate is not true.
@@ -16,7 +16,7 @@ pub enum Reason {
     Order,
     /// An edge has left the window.
     Window,
-    /// Two query vertices would be one data vertex, or two query edges one data edge; under dual simulation, an end has edges
+    /// Two query vertices would be one data vertex, or two query edges one data edge. Under dual simulation, an end has edges
     /// for all query edges there, yet not different ones.
     Distinct,
     /// An edge was deleted.
