@@ -3,7 +3,7 @@
 //! Every list is an array in the order of the stream, so that the events of an interval are found by bisection. A signature
 //! whose events are joined by equal values has them listed by the hashes of those values, too. Deleted events stay until they
 //! expire. Signatures of about the same lookback expire together, from one end. Lookbacks are rounded up to a power of two for
-//! that, so that there are few queues to look at; a list holds at most twice the time that it has to.
+//! that, so there are few queues to look at. A list holds at most twice the time that it has to.
 //! Cost: O(lists of the signature) to add an event, O(expired) to expire.
 
 use std::collections::VecDeque;

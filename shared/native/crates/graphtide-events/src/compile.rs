@@ -217,8 +217,8 @@ fn begins(plan: &PlanSpec, places: &[Vec<(u32, u8)>], vertices: &[Vertex]) -> Ve
 }
 
 /// How long events are of use: the time of the sub-pattern and a tick, since a timeout is reported with the next event. It is
-/// twice that time where what must not come is asked for beyond the first event or the last, and if matches are emitted
-/// together: some of them may be over a whole time before the others.
+/// twice that time in two cases. What must not come is asked for beyond the first event or the last. Or matches are emitted
+/// together, so some of them may be over a whole time before the others.
 fn lookback(shape: &Shape, counts: bool) -> Time {
     let beyond = |absence: &Absence| (absence.after == 0 || absence.before == 0) && !absence.is_inner;
     if counts || shape.absences.iter().any(beyond) { twice(shape.within) } else { shape.within.saturating_add(1) }

@@ -1,9 +1,10 @@
 //! How many instances an event completes, counted without listing them.
 //!
-//! Where no predicate relates two slots and no event could fill two, the instances that an arriving event completes are all
-//! combinations of events that the order allows: every other event lies in the time before it, whatever is chosen for the rest.
-//! So the slots fall into chains, parts that the order says nothing about, and the counts of the chains are multiplied. A chain
-//! is counted along its order: for each event of a slot, the sum over the events of the slot before that are no later.
+//! The instances that an arriving event completes are simple to count if no predicate relates two slots and no event could fill
+//! two. They are all combinations of events that the order allows. Every other event lies in the time before it, whatever is
+//! chosen for the rest. So the slots fall into chains, parts that the order says nothing about, and the counts of the chains
+//! are multiplied. A chain is counted along its order. For each event of a slot it is the sum over the events of the slot
+//! before that are no later.
 //! Cost: O(events of the lookback in the slots of chains + log(events) for each single slot).
 
 use graphtide_graph::store::EdgeRef;

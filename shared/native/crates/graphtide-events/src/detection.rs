@@ -1,8 +1,8 @@
 //! Detection of many event patterns by one plan.
 //!
 //! An arriving event is listed under the signatures that it satisfies. Then, for each slot that it may fill, the instances are
-//! found that it completes: those of a vertex from those of its parents, so that each sub-pattern is searched once for all
-//! patterns that extend it; of vertices that nobody extends nothing is stored. What must not come is looked for once time has
+//! found that it completes. Those of a vertex are found from those of its parents, so each sub-pattern is searched once for all
+//! patterns that extend it. Nothing is stored of vertices that nobody extends. What must not come is looked for once time has
 //! passed.
 //! Law: the state follows from the events of the lookback and their deletions, in order. So it is rebuilt by replay.
 //! Cost: a look at each slot that the event may fill; where what else is needed has not come, no more than that.

@@ -1,7 +1,7 @@
 //! The instances of one sub-pattern, stored once for all that extend them.
 //!
 //! A row holds the events of the slots; rows have one width. They lie in buckets by the time of their first event, so that
-//! whole buckets expire from one end; a row stays at most a sixteenth of the sub-pattern's time longer than it has to. Rows
+//! whole buckets expire from one end. A row stays at most a sixteenth of the sub-pattern's time longer than it has to. Rows
 //! that are joined by equal values are found by their hashes in each bucket.
 //! Cost: O(keys) to add a row, O(expired) to expire, O(buckets) more to read.
 

@@ -55,8 +55,8 @@ impl<'a> Occurrence<'a> {
         self.text.get_id(self.ids[self.last])
     }
 
-    /// Which comes first of two that have a key and were found at one time: that whose last event is the earlier; then by their
-    /// events in the order of the text, the earliest first; then by branch.
+    /// Which comes first of two that have a key and were found at one time. It is the one whose last event is the earlier. Then
+    /// their events in the order of the text decide, the earliest first, then the branch.
     pub fn compare(&self, other: &Self) -> Ordering {
         let newest = |of: &Self| {
             of.order.iter().flatten().copied().reduce(|newest, event| if newest.is_before(event) { event } else { newest })

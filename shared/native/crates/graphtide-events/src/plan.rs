@@ -1,9 +1,8 @@
 //! The aggregation plan as it is handed over: sub-patterns in branch form, each after its parents, and what each pattern
 //! reports.
 //!
-//! Everything is by position. In an expression, edge i is the event in slot i, and edge `slots + i` the event of absence i;
-//! vertex
-//! `2 i` is the source of event i, `2 i + 1` its target.
+//! Everything is by position. In an expression, edge i is the event in slot i, and edge `slots + i` the event of absence i.
+//! Vertex `2 i` is the source of event i, `2 i + 1` its target.
 
 pub use graphtide_engine::aggregate::AggregateSpec;
 use graphtide_engine::aggregate::{is_aggregate, reads_columns};
@@ -85,7 +84,7 @@ pub enum Selection {
 /// Events that must not come between two bounds, closed both.
 ///
 /// The interval begins at the latest of the slots in `after`, or, where there are none, `within` ticks before the latest of the
-/// slots `of`; it ends at the earliest of `before`, or so many ticks after the earliest of them. An inner one is from their
+/// slots `of`. It ends at the earliest of `before`, or so many ticks after the earliest of them. An inner one is from their
 /// earliest to their latest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -194,8 +193,8 @@ pub struct InvalidPlan {
 }
 
 impl PlanSpec {
-    /// Refuses what cannot be run over records of so many attributes: a position that there is not, a parent that does not come
-    /// first, too many places.
+    /// Refuses what cannot be run over records of so many attributes. That is a position that there is not, a parent that does
+    /// not come first, or too many places.
     pub fn check(&self, width: usize) -> Result<(), InvalidPlan> {
         for (number, vertex) in self.vertices.iter().enumerate() {
             let invalid = |reason| Err(InvalidPlan { vertex: number, reason });

@@ -1,8 +1,8 @@
 //! How the instances of a sub-pattern are found that have a given event in a given slot.
 //!
-//! A program binds the slots one after the other: from the event, or from a new instance of a parent; then by the instances of
-//! the other parents, and last by single events, each from its list. What is joined by equal values is looked up by their
-//! hashes, and each predicate is evaluated with the step that binds the last of what it reads.
+//! A program binds the slots one after the other. It begins with the event, or with a new instance of a parent. Then it
+//! continues with the instances of the other parents, and last with single events, each from its list. What is joined by equal
+//! values is looked up by their hashes. Each predicate is evaluated with the step that binds the last of what it reads.
 
 use graphtide_engine::aggregate::is_aggregate;
 use graphtide_engine::expression::{Comparison, Expression};

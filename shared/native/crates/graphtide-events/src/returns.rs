@@ -1,7 +1,7 @@
 //! What a pattern returns of its matches: fields over the names of its events, evaluated when a match is emitted.
 //!
 //! Then the events are still there, which they need not be when matches are handed over. A field is missing if it reads a name
-//! that the match has no event of: one of another branch, or one that did not come in time.
+//! that the match has no event of. Such a name is one of another branch, or one that did not come in time.
 //! Cost: nothing where nothing is returned; else a look at each event of the match, and the size of the fields.
 
 use graphtide_engine::expression::{Expression, Operand};

@@ -1,8 +1,8 @@
 //! The search for instances: backtracking along a program, each step among the events of an interval of time.
 //!
-//! What has been bound leaves an interval to each slot: no further than the sub-pattern's time from any event, after what comes
-//! before it and before what comes after it. Lists are in the order of time, so the interval is found by bisection, and nothing
-//! outside of it is looked at. A list of events is bound as a whole, after single events.
+//! What has been bound leaves an interval to each slot. It is no further than the sub-pattern's time from any event, after what
+//! comes before it and before what comes after it. Lists are in the order of time, so the interval is found by bisection, and
+//! nothing outside of it is looked at. A list of events is bound as a whole, after single events.
 //! Cost: a step of the meter for each event or instance looked at.
 
 use graphtide_engine::meter::{MATCH, Meter};

@@ -3,7 +3,8 @@
 //! A *signature* is what a slot, or an absence, asks of one event: its types, and the predicates that it decides by itself.
 //! Places with equal signatures, in one pattern or in thousands, share it, and the events that satisfy it are listed once.
 //! Cost: an array read for an event whose type nobody asks for. Of the signatures of its type that ask for a constant, those
-//! are tested whose constant it is; of those that bound an attribute, those whose bound it keeps; and all others.
+//! are tested whose constant it is. Of those that bound an attribute, those are tested whose bound it keeps. All others are
+//! tested.
 
 use std::hash::BuildHasher;
 

@@ -1,8 +1,8 @@
 //! Sequences that began and did not end in time.
 //!
-//! For each event that could begin a match, once its time is over: if it began none, the longest beginning of the sequence that
-//! events from it on fill is reported, the earliest of these. Beginnings are sub-patterns of their own, which nothing is stored
-//! for: the events of the lookback are searched when the time is over.
+//! Each event that could begin a match is looked at once its time is over. If it began none, the longest beginning of the
+//! sequence that events from it on fill is reported, the earliest of these. Beginnings are sub-patterns of their own, which
+//! nothing is stored for: the events of the lookback are searched when the time is over.
 //! Cost: an entry of a queue an event, then a search.
 
 use graphtide_engine::meter::Meter;

@@ -1,9 +1,9 @@
-//! Whether an instance is a match: it holds no deleted event, nothing came that must not, and it is of the branch that has its
+//! Whether an instance is a match. It holds no deleted event, nothing came that must not, and it is of the branch that has its
 //! events.
 //!
-//! Events that fill two branches of a pattern are a match of the branch that is settled first; of two at once, of the first.
-//! Where only one match of the same events is wanted, it is found likewise among those of all branches, and of one branch it is
-//! the one whose events are the earliest, in the order of the text.
+//! Events that fill two branches of a pattern are a match of the branch that is settled first; of two at once, of the first. If
+//! only one match of the same events is wanted, it is found likewise among those of all branches. Of one branch it is the one
+//! whose events are the earliest, in the order of the text.
 //! Cost: a look at what came in its intervals; with several branches, a search among its own events.
 
 use graphtide_engine::meter::Meter;
@@ -64,8 +64,8 @@ impl Verifier<'_> {
         (0..vertex.shape.absences.len()).any(|number| self.past.is_blocked(of, number, bound, meter))
     }
 
-    /// Whether a match is of a branch, and not of another through which the same events are one: of one that was settled
-    /// before, or of an earlier one that was settled at the same time. Where one match of the same events is wanted, whether it
+    /// Whether a match is of a branch, and not of another through which the same events are one. That other branch was settled
+    /// before, or is an earlier one that was settled at the same time. Where one match of the same events is wanted, whether it
     /// is that one. All that is settled by then must be known.
     pub(crate) fn is_of_branch(
         &self,

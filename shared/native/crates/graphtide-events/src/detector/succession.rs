@@ -1,7 +1,7 @@
 //! A detector that continues where others are: it takes what they hold again, by its own plan.
 //!
 //! The state of a detection follows from the events of its lookback and their deletions, in order. Each of the others has those
-//! that its patterns ask for, in the order of the stream; together they have one order as far as their patterns can see. What
+//! that its patterns ask for, in the order of the stream. Together they have one order as far as their patterns can see. What
 //! several hold is one event, by time and id. Nothing is emitted meanwhile: the others emitted it.
 //! Cost: O(log others) for each event held, and what it takes to detect once more in all that is held.
 
@@ -45,9 +45,10 @@ type Which = usize;
 type Begins = HashMap<(Which, u32), SmallVec<[u32; 2]>, FxBuildHasher>;
 
 impl Detector {
-    /// Goes over to another plan. Of each of its patterns `carried` says which one of the plan before it is, if any: what was
-    /// pending and buffered of those is, and none of it is emitted again; of the others matches count whose last event is yet
-    /// to come. Returns whether it has the plan: one that reaches a bound on the way is refused, and the one before continues.
+    /// Goes over to another plan. Of each of its patterns `carried` says which one of the plan before it is, if any. What was
+    /// pending and buffered of those stays so, and none of it is emitted again. Of the others, matches count whose last event
+    /// is yet to come. Returns whether it has the plan: one that reaches a bound on the way is refused, and the one before
+    /// continues.
     /// Complexity: that of taking the events of the lookback again.
     pub fn replan(&mut self, plan: &PlanSpec, carried: &[Option<u32>], meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         let mut next = Self::new(plan, &self.symbols, self.width, self.setup)?;
@@ -60,9 +61,9 @@ impl Detector {
     }
 
     /// Takes what others hold, which stay as they are; it has taken nothing yet. Of each pattern `carried` says of which of
-    /// them it is, and its place there: what was pending of it is, and none of it is emitted again. Of patterns that are of
-    /// none, matches count whose last event is yet to come. Returns whether it took all: not where a bound was reached or the
-    /// work was ended.
+    /// them it is, and its place there. What was pending of it stays so, and none of it is emitted again. Of patterns that are
+    /// of none, matches count whose last event is yet to come. Returns whether it took all: not where a bound was reached or
+    /// the work was ended.
     pub fn follow(&mut self, before: &[&Self], carried: &[Option<(Which, u32)>], meter: &mut Meter<'_>) -> bool {
         let mut begins = Begins::default();
         for (pattern, &carried) in (0..).zip(carried) {
@@ -162,8 +163,8 @@ impl Detector {
     }
 }
 
-/// Calls `f` with each step of detectors, once, in an order that agrees with each of theirs, until it returns false: with its
-/// time, and by whom and as which event it is held. Returns whether it never did.
+/// Calls `f` with each step of detectors, once, in an order that agrees with each of theirs, until it returns false. `f` gets
+/// the step's time, and by whom and as which event it is held. Returns whether it never did.
 fn each_step(of: &[&Detector], mut f: impl FnMut(Time, Step, &[(Which, EdgeRef)]) -> bool) -> bool {
     let mut steps: Vec<_> = of.iter().map(|detector| detector.steps().peekable()).collect();
     let mut queue: BinaryHeap<Reverse<(Time, Which)>> = BinaryHeap::new();
