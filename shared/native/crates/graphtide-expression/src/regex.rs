@@ -1,8 +1,8 @@
 //! Regular expressions of the language (`graphtide_core.portable_regex`), compiled for a search in linear time.
 //!
-//! `\d`, `\w`, `\s`, `\b` and `(?i)` are about ASCII alone, as in Python with `re.ASCII`: they mean the same under every version
-//! of Unicode, and automata stay small. They are written out as classes before the library reads the expression. Other characters
-//! are code points, and `.` is one.
+//! `\d`, `\w`, `\s`, `\b` and `(?i)` are about ASCII alone, as in Python with `re.ASCII`. They mean the same under every
+//! version of Unicode, and automata stay small. They are written out as classes before the library reads the expression. Other
+//! characters are code points, and `.` is one.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! Small and capital letters, each character by itself: `Σ` becomes `σ` wherever it stands, so equal parts of texts stay equal.
 //!
-//! Letters are those of Unicode 14. What later versions added is left as it is, so that every program that reads a stream gives
-//! the same texts, whatever its library knows; `graphtide_core.functions` has the same list.
+//! Letters are those of Unicode 14. What later versions added is left as it is. So every program that reads a stream gives the
+//! same texts, whatever its library knows; `graphtide_core.functions` has the same list.
 
 use bumpalo::Bump;
 use bumpalo::collections::String;

@@ -1,6 +1,6 @@
 //! Dates and times of ISO 8601 and RFC 3339: `2024-01-31`, `2024-01-31T12:00:00.25Z`, `2024-01-31 12:00+02:00`.
 //!
-//! Between date and time stands `T`, `t` or a blank; seconds may be missing; a decimal point or comma is followed by any number
+//! Between date and time is `T`, `t` or a blank, and seconds may be missing. A decimal point or comma is followed by any number
 //! of digits.
 
 use super::calendar::{Moment, digits, fraction, offset, seconds};

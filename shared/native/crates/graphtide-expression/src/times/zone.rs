@@ -1,7 +1,7 @@
 //! The clocks of a time zone: by how much they are ahead of UTC, from one change to the next.
 //!
-//! A time that clocks show twice is the first of the two; one that they skip is counted as if they had not been changed yet. Both
-//! are so in Python, where a `datetime` has `fold` 0. Cost: a search among the changes, a few hundred.
+//! A time that clocks show twice is the first of the two. One that they skip is counted as if they had not been changed yet.
+//! Both are so in Python, where a `datetime` has `fold` 0. Cost: a search among the changes, a few hundred.
 
 /// A zone, as far as it is known.
 #[derive(Clone, Debug)]
