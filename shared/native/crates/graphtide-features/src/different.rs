@@ -2,7 +2,7 @@
 //!
 //! Which of the two follows from the window alone: whether it has more than [`MOST_EXACT`] records. So the value is the same
 //! however the window came to be. Values are counted one by one up to twice as many records, and the sketch stays down to half
-//! of them, so that a window at the border does not change its form with every record: a change costs O(records), and as many
+//! of them. So a window at the border does not change its form with every record. A change costs O(records), and as many
 //! records came or went since the last.
 
 use std::collections::{HashMap, VecDeque};

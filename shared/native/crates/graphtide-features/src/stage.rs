@@ -54,8 +54,8 @@ impl Features {
 
     /// Takes the next batch of the ordered stream, and gives its records with the values of the features.
     ///
-    /// `columns` has where the batch has each input, `layout` where each attribute of the result comes from: a column of the
-    /// batch, or the feature of that number behind all of them.
+    /// `columns` has where the batch has each input. `layout` has where each attribute of the result comes from: a column of
+    /// the batch, or the feature of that number behind all of them.
     #[must_use]
     pub fn add_to(
         &mut self,
