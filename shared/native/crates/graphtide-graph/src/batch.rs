@@ -239,7 +239,7 @@ impl EdgeBatch {
         kept
     }
 
-    /// The records of several streams as those of one without a name, and the ordinal that follows: ordinals, and ids that were
+    /// The records of several streams as those of one without a name, and the ordinal that follows. Ordinals, and ids that were
     /// made, count records from `first` on.
     #[must_use]
     pub fn as_one_stream(&self, first: u64) -> (Self, u64) {
@@ -295,7 +295,7 @@ impl EdgeBatch {
         })
     }
 
-    /// The records' bytes as they came, each on its own line of a text that begins with the line `first`: lines that are no
+    /// The records' bytes as they came, each on its own line of a text that begins with the line `first`. Lines that are no
     /// record's are empty. Of rows that one record gave, the first has them.
     pub fn raw_text(&self, first: u64) -> Vec<u8> {
         let mut text = Vec::with_capacity(self.raw.len() + self.len());

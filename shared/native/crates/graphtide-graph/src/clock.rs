@@ -1,9 +1,9 @@
 //! The clocks that windows are measured by, the times of records or how many edges came, and all arithmetic on what they show.
 //!
-//! Invariant: in stream order no clock goes back. Edges of one time may be many; no two are at one place of the count.
-//! Results of arithmetic stay in 64 bits: a sum past the greatest time is the greatest time, a difference before the least time
-//! is the least. Bounds that include their ends are exact so, since no record lies beyond. Ends of intervals exclude
-//! themselves, so an interval that ends at the greatest time is valid there, too: [`Present`] compares them.
+//! Invariant: in stream order no clock goes back. Edges of one time may be many; no two are at one place of the count. Results
+//! of arithmetic stay in 64 bits. A sum past the greatest time is the greatest time, a difference before the least time is the
+//! least. Bounds that include their ends are exact so, since no record lies beyond. Ends of intervals exclude themselves, so an
+//! interval that ends at the greatest time is valid there, too: [`Present`] compares them.
 
 use crate::Time;
 
@@ -49,8 +49,8 @@ pub fn has_passed(ts: Time, duration: i64, now: Time) -> bool {
     find_sum(ts, duration).is_some_and(|end| end <= now)
 }
 
-/// When an edge of a time ends that slides with its window: at the start of its slide and the window's length, or at the
-/// greatest time.
+/// When an edge of a time ends that slides with its window. That is at the start of its slide and the window's length, or at
+/// the greatest time.
 ///
 /// The start of a slide may lie before the least time.
 #[inline]

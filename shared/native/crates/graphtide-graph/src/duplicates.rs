@@ -1,16 +1,17 @@
 //! Drops records whose id was seen within the window, or lets them replace what had it.
 //!
-//! An insertion is a duplicate if an insertion of the same id was let through at `first > now - window` and not deleted since,
-//! or would be among the last so many edges, itself the newest. Deletions always pass and release their id. Records come in
-//! order of time. Where duplicates replace, each is let through behind a deletion of its id at its time.
+//! An insertion is a duplicate if an insertion of the same id was let through at `first > now - window` and not deleted since.
+//! It is also one if that insertion would be among the last so many edges, itself the newest. Deletions always pass and release
+//! their id. Records come in order of time. Where duplicates replace, each is let through behind a deletion of its id at its
+//! time.
 //!
-//! Invariant: after a batch, exactly the ids let through within one of the two windows and not released are known, and within
-//! it an id is distinguished from one that has left them. Identity is the id itself, never a hash of it. An id that was made
-//! cannot come again, and no deletion names it: such records pass, and are forgotten.
-//! Cost: O(1) a record, memory for the insertions with an id within the window. As long as ids ascend, as those of a counter do,
-//! each is compared with the one before, and no other: the table is made with the first that does not. The table is larger than
-//! the cache, so records are taken a few at a time: first all their ids are hashed, then all their places looked at, and only
-//! then is one decided after the other.
+//! Invariant: after a batch, exactly the ids let through within one of the two windows and not released are known. Within it an
+//! id is distinguished from one that has left them. Identity is the id itself, never a hash of it. An id that was made cannot
+//! come again, and no deletion names it: such records pass, and are forgotten.
+//! Cost: O(1) a record, memory for the insertions with an id within the window. As long as ids ascend, as those of a counter
+//! do, each is compared with the one before, and no other. The table is made with the first that does not. The table is larger
+//! than the cache, so records are taken a few at a time. First all their ids are hashed, then all their places looked at, and
+//! only then is one decided after the other.
 
 mod slots;
 

@@ -99,8 +99,8 @@ impl fmt::Display for KeyRef<'_> {
 }
 
 impl IdRef<'_> {
-    /// The id of a record that gives none: its ordinal, below [`ORDINAL_LIMIT`]; and where a record gives several edges and
-    /// events, the number of the clause that gives this one, from 1 to [`MOST_CLAUSES`], else 0.
+    /// The id of a record that gives none: its ordinal, below [`ORDINAL_LIMIT`]. Where a record gives several edges and events,
+    /// it has the number of the clause that gives this one, from 1 to [`MOST_CLAUSES`], else 0.
     #[inline]
     pub const fn made(ordinal: u64, clause: u8) -> IdRef<'static> {
         IdRef::Made(ordinal | (clause as u64) << CLAUSE_SHIFT)

@@ -21,7 +21,7 @@ pub struct Head<'a> {
     pub stream: Symbol,
 }
 
-/// Merges what is at hand of streams, in the order of their names, up to the end of the first that has no more: what comes next
+/// Merges what is at hand of streams, in the order of their names, up to the end of the first that has no more. What comes next
 /// of it may be earlier than what is left of the others. A stream whose records stay does not end it. Attributes that a stream
 /// lacks are missing. Returns the records, and for each stream the first that was not merged.
 pub fn merge(heads: &[Head<'_>], width: usize) -> (EdgeBatch, Vec<usize>) {

@@ -2,12 +2,12 @@
 //!
 //! The watermark is the greatest `ts` seen less the lateness. A record below the watermark when it arrives is late: it is
 //! handed out at once and never sequenced. Every other record is released as soon as the watermark reaches its `ts`; equal
-//! times keep the order of arrival. At most `max_pending` records wait: past that the oldest are released early, and the time
+//! times keep the order of arrival. At most `max_pending` records wait. Past that the oldest are released early, and the time
 //! released so far takes the watermark's place for what comes after.
 //!
-//! Invariant: the released records, over all batches, are ascending in `(ts, arrival)`, and neither they nor the late ones
-//! depend on how records were grouped into batches. Cost: O(log pending) a record; with lateness 0 nothing waits, and a batch
-//! that is in order already passes without a copy.
+//! Invariant: the released records, over all batches, are ascending in `(ts, arrival)`. Neither they nor the late ones depend
+//! on how records were grouped into batches. Cost: O(log pending) a record; with lateness 0 nothing waits, and a batch that is
+//! in order already passes without a copy.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -122,7 +122,7 @@ impl Sequencer {
         self.forced
     }
 
-    /// Greatest time seen, up to the bound, less the lateness, or what it was set to where that is later; None before the first
+    /// Greatest time seen, up to the bound, less the lateness, or what it was set to where that is later. None before the first
     /// record, or if that is below every time.
     pub fn watermark(&self) -> Option<Time> {
         let newest = self.newest.map(|newest| newest.min(self.bound.unwrap_or(Time::MAX)));

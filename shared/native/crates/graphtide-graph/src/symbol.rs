@@ -1,7 +1,7 @@
 //! Labels as small numbers.
 //!
-//! One table serves a stream's decoder and its matcher. It is bounded: a stream that invents labels without end gets
-//! [`Symbol::OTHER`] for those past the bound, which no pattern can name once it was registered, because patterns intern first.
+//! One table serves a stream's decoder and its matcher. It is bounded. A stream that invents labels without end gets
+//! [`Symbol::OTHER`] for those past the bound. No pattern can name that once it was registered, because patterns intern first.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -89,7 +89,7 @@ impl SymbolTable {
 /// A table that a decoder and a matcher share; locked once a batch.
 ///
 /// Invariant: who holds the lock waits for nothing else. Threads wait for it with Python's own lock in hand, so no object of
-/// Python is made under it: making one may collect garbage, which lets other threads have Python's lock.
+/// Python is made under it. Making one may collect garbage, which lets other threads have Python's lock.
 #[derive(Clone, Debug, Default)]
 pub struct SharedSymbols(Arc<Mutex<SymbolTable>>);
 

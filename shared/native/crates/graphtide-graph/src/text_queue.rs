@@ -1,7 +1,7 @@
 //! Texts that come at one end and go at the other, in blocks.
 //!
-//! Invariant: a text lies in one block and keeps its place, the number of the block and where in it the text begins, until it
-//! is dropped. A block goes with its last text, and is used again.
+//! Invariant: a text lies in one block and keeps its place until it is dropped. The place is the number of the block and where
+//! in it the text begins. A block goes with its last text, and is used again.
 //! Cost: O(bytes) to append, O(1) to read and to drop; no byte is ever moved. Memory: the texts, and a block at either end.
 
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Which names that patterns ask for a batch has: labels of edges and of vertices, attributes with a value.
 //!
 //! Deletions count for nothing. Cost: one pass over the records, a few instructions each, for the labels and for each
-//! attribute; an attribute that has been found is not looked for again, which is up to the caller.
+//! attribute. An attribute that has been found is not looked for again, which is up to the caller.
 
 use crate::batch::{EdgeBatch, Operation};
 use crate::symbol::Symbol;

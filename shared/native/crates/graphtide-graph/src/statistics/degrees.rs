@@ -1,6 +1,6 @@
 //! Moments of the degrees in one direction, exact under removal.
 //!
-//! The number of vertices of every degree is kept, because a removal lowers the greatest degree by at most one, and that only
+//! The number of vertices of every degree is kept, because a removal lowers the greatest degree by at most one. It does so only
 //! where the histogram says that nothing else has it. Cost: O(1) a change; memory for the greatest degree there ever was.
 
 /// Sums over the degrees of all vertices that have one above zero.

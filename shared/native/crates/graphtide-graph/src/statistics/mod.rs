@@ -1,7 +1,7 @@
-//! What a planner wants to know of a stream's recent past, kept record by record: how often each type of edge and each 2-edge
-//! path occurs, how the degrees are spread, how fast edges come.
+//! What a planner wants to know of a stream's recent past, kept record by record. That is how often each type of edge and each
+//! 2-edge path occurs, how the degrees are spread, how fast edges come.
 //!
-//! Invariant: after every record, all counts are those that a recount of the window's live edges gives; there is no error to
+//! Invariant: after every record, all counts are those that a recount of the window's live edges gives. There is no error to
 //! correct, under expiry or deletion. Memory follows the window.
 //! Cost of a record: O(1), and O(kinds of edge ends at its two vertices) where paths are counted; twice that where edges
 //! expire. Nothing is allocated for an edge whose types and vertices have been there before.

@@ -1,7 +1,7 @@
 //! Counts of 2-edge paths by the types of their edges and their directions at the vertex between.
 //!
 //! Every edge has two *ends*: it goes out of its source and into its target. A 2-edge path is an unordered pair of ends of two
-//! distinct edges at one vertex. So two edges that share both vertices make two paths, one at each; a self-loop has both ends
+//! distinct edges at one vertex. So two edges that share both vertices make two paths, one at each. A self-loop has both ends
 //! at its vertex, makes two paths with every other end there, and none with itself.
 //!
 //! At each vertex stands how many ends of each kind it has. A new end makes a path with every end there, so it adds those
@@ -59,8 +59,8 @@ const MOST_IN_MATRIX: usize = 256;
 /// How many paths there are of each pair of kinds.
 #[derive(Debug)]
 pub(super) enum PathCounts {
-    /// Row by the end that came or went, column by the one that was there: the paths of two kinds are the sum of both places.
-    /// A place alone may wrap around zero, since the end that goes first need not be the one that came last; the sum is exact.
+    /// Row by the end that came or went, column by the one that was there. The paths of two kinds are the sum of both places. A
+    /// place alone may wrap around zero, since the end that goes first need not be the one that came last; the sum is exact.
     Matrix { width: usize, places: Vec<u64> },
     /// By the lesser kind, then the greater; none is zero.
     Table(HashMap<(End, End), u64, FxBuildHasher>),
