@@ -2,7 +2,7 @@
 //!
 //! A node is `[chain, previous, next, payload…]` in 32-bit words. `previous`/`next` link the nodes of one bucket, newest first;
 //! `chain` links the nodes that expire with the same edge and is the engine's. Freed nodes are linked through `next`.
-//! Invariant: a bucket exists while it has a node; `previous` of its first node is the bucket itself, marked by [`BUCKET`];
+//! Invariant: a bucket exists while it has a node. `previous` of its first node is the bucket itself, marked by [`BUCKET`];
 //! `previous` of a freed node, and of no other, is [`FREED`].
 //! Cost: O(1) expected to add, remove and find a bucket; O(bucket) to walk it.
 

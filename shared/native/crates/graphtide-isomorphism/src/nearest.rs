@@ -1,7 +1,7 @@
 //! The walk over the partial matches that an engine stores in lists, one list for each step of its plan.
 //!
 //! Lists with most edges come first. A list that the budget affords is looked at whole. In a larger one the walk goes from the
-//! newest edges back, and ends as soon as what follows is older than all that was gathered.
+//! newest edges back. It ends as soon as what follows is older than all that was gathered.
 //! Cost: one row for each step of the budget; with a small list it is the list, with a large one about what is gathered.
 
 use graphtide_engine::nearest::Nearest;

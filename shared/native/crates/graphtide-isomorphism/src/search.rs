@@ -1,10 +1,10 @@
 //! The `re-search` engine: a local backtracking search around every new edge, without partial matches.
 //!
-//! A match is found from the edge that completes it: that edge is bound to each query edge it fits, and the others are looked
+//! A match is found from the edge that completes it. That edge is bound to each query edge that it fits. The others are looked
 //! up among the older edges of the window, one after the other, each next to a vertex already bound.
 //! Invariant: nothing is kept but the postings of the window's edges, which patterns share.
-//! Cost: O(1) to keep an edge; for each query edge it fits, the size of the search tree, cut by time bounds, vertices and
-//! predicates as soon as they are known.
+//! Cost: O(1) to keep an edge. For each query edge that it fits, the cost is the size of the search tree. Time bounds, vertices
+//! and predicates cut the tree as soon as they are known.
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Outcome};
 use graphtide_engine::dispatch::Admission;

@@ -1,7 +1,7 @@
 //! A pattern compiled: what every engine asks of it, as bit sets and lists.
 //!
 //! Engines know one clock, that of the pattern's window, and take the timing order for one of its instants. Where the window
-//! counts edges, an edge that comes earlier need not have an earlier time: then `ts(a) < ts(b)` is a predicate over each pair
+//! counts edges, an edge that comes earlier need not have an earlier time. Then `ts(a) < ts(b)` is a predicate over each pair
 //! of the order that no other pairs imply.
 
 use graphtide_engine::dispatch::{Asked, Loops};
@@ -129,8 +129,8 @@ impl Shape {
         self.before[b] >> a & 1 == 1
     }
 
-    /// Pairs (earlier, later) between two sets of edges that have to be compared once each set is in order: the transitive
-    /// reduction of the order over both, without pairs inside one set.
+    /// Pairs (earlier, later) between two sets of edges that have to be compared once each set is in order. They are the
+    /// transitive reduction of the order over both, without pairs inside one set.
     pub fn order_between(&self, left: u64, right: u64) -> Vec<(u8, u8)> {
         let all = left | right;
         let mut pairs = Vec::new();

@@ -1,7 +1,7 @@
 //! One edge to look up in the postings, given the edges bound before it: where to look, and what a candidate must satisfy.
 //!
-//! Invariant: a candidate of [`Step::range`] that [`Step::misfit`] lets pass and whose predicates hold extends the bound edges
-//! to a match of the sub-pattern over them and the step's edge.
+//! Invariant: a candidate of [`Step::range`] that [`Step::misfit`] lets pass and whose predicates hold extends the bound edges.
+//! They become a match of the sub-pattern over them and the step's edge.
 //! Cost: O(1) a candidate for patterns of bounded size.
 
 use graphtide_engine::ids::RingId;
@@ -82,7 +82,7 @@ impl Step {
         (earliest <= latest).then_some((earliest, latest))
     }
 
-    /// Why an edge of the list, not too old, cannot be this one: it is later than `latest`, deleted, brings a vertex that is
+    /// Why an edge of the list, not too old, cannot be this one. It is later than `latest`, deleted, brings a vertex that is
     /// not new, or is bound already.
     // Compiled with tracing and without, it would else be a call in both.
     #[allow(clippy::inline_always)]

@@ -1,8 +1,8 @@
 //! Items of an expansion list for concurrent use: immutable nodes that share their prefixes.
 //!
-//! A node keeps its parent alive, and a virtual node its leaf, for as long as someone reads them: a transaction that deletes a
-//! node takes it out of its item and no more, so that earlier transactions still reach it by backtracking while later ones do
-//! not find it. That is the paper's partial removal (section 5.3) with the memory given back by counting references.
+//! A node keeps its parent alive, and a virtual node its leaf, for as long as someone reads them. A transaction that deletes a
+//! node takes it out of its item and no more. So earlier transactions still reach it by backtracking while later ones do not
+//! find it. That is the paper's partial removal (section 5.3) with the memory given back by counting references.
 
 use graphtide_engine::meter::Meter;
 use graphtide_graph::Time;

@@ -1,11 +1,11 @@
 //! The `timing` engine on several threads: insertions and expiries as transactions over the items of the expansion lists.
 //!
-//! The dispatcher (the thread that reads the stream) appends a transaction's lock requests to the wait-lists of the items it
-//! may use and queues it; workers run transactions in the order of the queue. A transaction holds one item at a time (`fine`)
-//! or asks for all of its items before it begins (`all`, the paper's comparison).
+//! The dispatcher is the thread that reads the stream. It appends a transaction's lock requests to the wait-lists of the items
+//! that it may use, and queues it. Workers run transactions in the order of the queue. A transaction holds one item at a time
+//! (`fine`) or asks for all of its items before it begins (`all`, the paper's comparison).
 //! Invariant (streaming consistency, Definition 12): the matches are those of running the transactions one by one in stream
-//! order; they are collected by transaction and handed over in that order. So the matches of a record wait until all that was
-//! handed in with it has run: they cannot be handed on in parts while it continues, as the engines of one thread do, and count
+//! order. They are collected by transaction and handed over in that order. So the matches of a record wait until all that was
+//! handed in with it has run. They cannot be handed on in parts while it continues, as the engines of one thread do. They count
 //! as partial matches of their pattern until then, so that its limits bound them.
 //! Cost: as the engine of one thread, and some microseconds a transaction for queue, locks and counted references: see
 //! `docs/benchmarks/subgraphs.md` for when that pays. Storage is always the match-store DAG.

@@ -1,9 +1,9 @@
 //! Workers that run transactions in the order of their queue, and the matches they find.
 //!
-//! Invariant: transactions start in order, each after its lock requests stand in the wait-lists; so the oldest transaction
-//! under way never waits for one that has not started. The queue is bounded: a dispatcher that runs ahead waits. Where it waits
-//! it looks at the pace of its own work. When it must end, it has the workers end theirs and waits no longer: to give back what
-//! a transaction has gathered takes up to a second. A later caller with work waits for them first.
+//! Invariant: transactions start in order, each after its lock requests are in the wait-lists. So the oldest transaction under
+//! way never waits for one that has not started. The queue is bounded: a dispatcher that runs ahead waits. Where it waits it
+//! looks at the pace of its own work. When it must end, it has the workers end theirs and waits no longer. To give back what a
+//! transaction has gathered takes up to a second. A later caller with work waits for them first.
 
 use std::collections::VecDeque;
 

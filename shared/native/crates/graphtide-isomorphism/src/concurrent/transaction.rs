@@ -205,8 +205,8 @@ impl Lists {
         }
     }
 
-    /// Whether there is room for one more partial match or match beside what is stored, what waits to be taken and what a
-    /// transaction has in hand. Transactions that run side by side do not see what the others have in hand.
+    /// Whether there is room for one more partial match or match. Beside it count what is stored, what waits to be taken and
+    /// what a transaction has in hand. Transactions that run side by side do not see what the others have in hand.
     fn has_room(&self, in_hand: usize) -> bool {
         let held = self.live.load(Ordering::Relaxed) + self.waiting.load(Ordering::Relaxed) + in_hand;
         let has_room = (held as u64) < self.bounds.partial_matches && ((held + 1) * NODE_BYTES) as u64 <= self.bounds.bytes;

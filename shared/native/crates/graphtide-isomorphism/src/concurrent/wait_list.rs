@@ -2,10 +2,11 @@
 //!
 //! Requests are appended by one dispatcher before their transaction starts, so a list is in chronological order. A request is
 //! granted when it is the list's head and compatible with the locks held; then it leaves the list.
-//! Invariant: of two transactions that ask for one item, the later never holds a lock that conflicts with one the earlier still
-//! holds or waits for. No transaction waits for a later one, so the oldest always continues: there is no deadlock.
+//! Invariant: of two transactions that ask for one item, the later never conflicts with the earlier. It holds no lock that
+//! conflicts with one that the earlier still holds or waits for. No transaction waits for a later one, so the oldest always
+//! continues: there is no deadlock.
 //! Reference: paper 004, section 5.2 and Algorithm 4. Deviation: a transaction whose join came out empty withdraws the requests
-//! it will not use, and a request that became the head because another left is woken too, not only at a release.
+//! that it will not use. A request that became the head because another left is woken too, not only at a release.
 
 use std::collections::VecDeque;
 

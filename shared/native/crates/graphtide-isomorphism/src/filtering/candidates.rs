@@ -1,13 +1,14 @@
 //! Which edges can be which query edge: candidates, filtered by the timing order when they arrive.
 //!
-//! An edge can be query edge q only if every query edge that touches q and must be earlier has a candidate at the same vertex
-//! already: what comes later cannot make up for it. So it is decided once, on arrival, and an edge that fails is not kept.
+//! An edge can be query edge q in one case. Every query edge that touches q and must be earlier has a candidate at the same
+//! vertex already. What comes later cannot make up for it. So it is decided once, on arrival, and an edge that fails is not
+//! kept.
 //! Invariant: the lists of q hold every edge of the window that is q in a match which is complete or may still become so. By
 //! induction over the order: in that match the earlier query edges are edges that arrived before and were candidates then.
 //! Cost: for an arriving edge one look-up for each gate; gates that others imply are left out.
 //!
-//! Reference: the max-min timestamps of Min et al., Time-Constrained Continuous Subgraph Matching (ICDE 2024), section 4; they
-//! keep bounds for each vertex of a query DAG and update them along it, we keep the time-ordered lists alone, whose newest
+//! Reference: the max-min timestamps of Min et al., Time-Constrained Continuous Subgraph Matching (ICDE 2024), section 4. They
+//! keep bounds for each vertex of a query DAG and update them along it. We keep the time-ordered lists alone, whose newest
 //! entry is the bound.
 
 use graphtide_engine::ids::{ReaderId, RingId, SignatureId};

@@ -2,9 +2,9 @@
 //!
 //! Like `re-search` it keeps no partial match. It differs in three ways. Candidates are filtered when they arrive
 //! ([`candidates`]). Only an edge that no other must follow starts a search. A search looks ahead: when a vertex is bound, the
-//! newest candidate of every open query edge there is looked up, once; if one has none in the time that the order and the
+//! newest candidate of every open query edge there is looked up, once. If one has none in the time that the order and the
 //! window leave, the binding is given up. The look-ups serve as the heads of the lists that are read next, so leaves cost no
-//! probe of their own, and an edge with one candidate goes before the planned order.
+//! probe of their own. An edge with one candidate goes before the planned order.
 //! Invariant: nothing is kept but the lists of candidates, which patterns share where their filters are equal.
 //! Cost: O(gates) to keep an edge; for each search, the nodes of its tree times the open edges at a bound vertex.
 
@@ -65,7 +65,7 @@ impl Filtering {
         }
     }
 
-    /// What a search from a query edge looks up first, and what it needs at the other end: without either, no match can be
+    /// What a search from a query edge looks up first, and what it needs at the other end. Without either, no match can be
     /// found from there.
     fn gates(&self, query_edge: u8) -> [Option<Gate>; 2] {
         let start = &self.orders[usize::from(query_edge)][..1];
@@ -421,8 +421,8 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         }
     }
 
-    /// Why a candidate cannot be the edge: it is deleted, does not lie at the bound vertices, the vertex that it brings is not
-    /// new, or it is bound already.
+    /// Why a candidate cannot be the edge. It is deleted, does not lie at the bound vertices, or is bound already. Or the
+    /// vertex that it brings is not new.
     // Compiled with tracing and without, it would else be a call in both.
     #[allow(clippy::inline_always)]
     #[inline(always)]

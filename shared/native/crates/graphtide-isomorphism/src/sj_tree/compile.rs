@@ -1,10 +1,11 @@
-//! A subgraph join tree compiled: for every leaf how its matches are found, for every join which tables to probe, by which key,
-//! and what to check.
+//! A subgraph join tree compiled. It says for every leaf how its matches are found. It says for every join which tables to
+//! probe, by which key, and what to check.
 //!
 //! Edges are numbered in plan order: leaf after leaf; vertices in the order in which those edges bring them. So the union of
 //! the first leaves is a prefix of both, a new union needs no copy, and a stored one is two slices. The timing order decides at
-//! compile time what need not be stored: a union all of whose partners must be complete before it, and a match of a leaf all of
-//! whose partners must be. Reference: paper 003, Definitions 3.1.1 to 3.1.3 (the cut is what union and leaf share), section 4.
+//! compile time what need not be stored. That is a union all of whose partners must be complete before it, and a match of a
+//! leaf all of whose partners must be. Reference: paper 003, Definitions 3.1.1 to 3.1.3 (the cut is what union and leaf share),
+//! section 4.
 
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 //!
 //! The paper's bitmap, kept as counts: a place (vertex, leaf) is enabled while a partial match that enabled it is in the
 //! window.
-//! Invariant: a count is the number of stored partial matches with that data vertex at that slot; counts of zero are not kept,
+//! Invariant: a count is the number of stored partial matches with that data vertex at that slot. Counts of zero are not kept,
 //! so memory follows the partial matches, not the vertices.
 //! Cost: O(1) expected.
 //! Reference: paper 003, section 4, `M_b`.

@@ -1,22 +1,23 @@
 //! The `sj-tree` engine: joins along a left-deep tree over primitives of one or two edges, with Lazy Search or without.
 //!
-//! Every arriving edge is tried as each edge of its leaf: a leaf of two edges is completed by a look-up among the older edges
+//! Every arriving edge is tried as each edge of its leaf. A leaf of two edges is completed by a look-up among the older edges
 //! of the window. Without Lazy Search all matches of all leaves are stored. With it only the first leaf is searched for
-//! everywhere; an arriving edge of a later leaf is looked at only where a union of the leaves before it is stored, and a new
-//! union is joined with the edges that arrived before it by a search backwards in time. So a lazy leaf needs no table: the
-//! window's lists of edges, which patterns share, are it.
+//! everywhere. An arriving edge of a later leaf is looked at only where a union of the leaves before it is stored. A new union
+//! is joined with the edges that arrived before it by a search backwards in time. So a lazy leaf needs no table: the window's
+//! lists of edges, which patterns share, are it.
 //!
 //! Invariant: before an edge that comes at t is matched, every union of the first leaves whose edges lie within `(t - window,
-//! t]` is stored once, unless the timing order says that no match of the next leaf can come later; without Lazy Search the same
-//! holds for the matches of each leaf. A union or a match is made by its newest edge and no other: its other parts are then
-//! stored or listed, and an edge is listed only after all query edges have seen it.
-//! Cost: a probe for every query edge that an arriving edge can match, a look-up for each edge it completes a primitive with,
-//! and work for each union made; O(expired) to expire. Nothing grows with the window, and nothing is allocated an edge once the
-//! tables have grown. Reference: paper 003, Algorithms 1 to 3. Deviations: section 4 says that on enabling `g2` one searches
-//! for `g1` among earlier edges; it must be `g2`. Algorithm 3 skips an edge with neither end enabled, which loses a path whose
-//! second edge arrives away from the cut; such an edge is looked up from here, see [`compile::Guard`]. A search is enabled by
-//! the cut's projection where an edge binds the whole cut (the keys of the union's table are the bitmap), by vertex where it
-//! binds part of it. The paper knows no timing order: here it prunes inside look-ups and joins, and spares tables.
+//! t]` is stored once. The exception is that the timing order says that no match of the next leaf can come later. Without Lazy
+//! Search the same holds for the matches of each leaf. A union or a match is made by its newest edge and no other. Its other
+//! parts are then stored or listed, and an edge is listed only after all query edges have seen it.
+//! Cost: a probe for every query edge that an arriving edge can match, and a look-up for each edge that it completes a
+//! primitive with. Each union made costs work; to expire costs O(expired). Nothing grows with the window, and nothing is
+//! allocated an edge once the tables have grown. Reference: paper 003, Algorithms 1 to 3. Deviations: section 4 says that on
+//! enabling `g2` one searches for `g1` among earlier edges; it must be `g2`. Algorithm 3 skips an edge with neither end
+//! enabled, which loses a path whose second edge arrives away from the cut. Such an edge is looked up from here, see
+//! [`compile::Guard`]. If an edge binds the whole cut, a search is enabled by the cut's projection (the keys of the union's
+//! table are the bitmap). If it binds part of the cut, it is enabled by vertex. The paper knows no timing order: here it prunes
+//! inside look-ups and joins, and spares tables.
 
 mod compile;
 mod enabled;

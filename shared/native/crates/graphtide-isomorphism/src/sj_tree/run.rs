@@ -1,8 +1,8 @@
 //! One edge on its way through a join tree.
 //!
-//! The binding holds, in plan order, the union of the leaves so far; a leaf found around the arriving edge is bound in place
-//! first and the union it joins is read in before it, the cut's vertices being equal in both. Reference: paper 003, Algorithm 2
-//! (`leaf_found`, `union_found`) and Algorithm 3 (`arrived`, `search_backward`).
+//! The binding holds, in plan order, the union of the leaves so far. A leaf found around the arriving edge is bound in place
+//! first. The union that it joins is read in before it, the cut's vertices being equal in both. Reference: paper 003, Algorithm
+//! 2 (`leaf_found`, `union_found`) and Algorithm 3 (`arrived`, `search_backward`).
 
 use graphtide_engine::arrival::Arrival;
 use graphtide_engine::ids::UnitId;

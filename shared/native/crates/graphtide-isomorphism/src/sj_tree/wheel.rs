@@ -1,11 +1,10 @@
 //! When partial matches expire: chains of them by the time of their oldest edge, in slots of equal length around a wheel.
 //!
 //! Invariant: a chain whose slot lies wholly before the window has been handed out. A slot is at most 1/256 of the window long,
-//! so a partial match may stay that much longer than it is alive: who reads it checks its time. Windows up to 512 ticks are
-//! exact.
-//! Cost: O(1) to hang a partial match; O(expired) to expire, empty slots being passed over 64 at a time.
-//! Why a wheel: Lazy Search finds edges that nobody held when they arrived, so partial matches come in no order of their oldest
-//! edges.
+//! so a partial match may stay that much longer than it is alive. So a reader of it checks its time. Windows up to 512 ticks
+//! are exact.
+//! Cost: O(1) to hang a partial match; O(expired) to expire, empty slots being passed over 64 at a time. Why a wheel: Lazy
+//! Search finds edges that nobody held when they arrived, so partial matches come in no order of their oldest edges.
 
 use graphtide_graph::{Time, clock};
 

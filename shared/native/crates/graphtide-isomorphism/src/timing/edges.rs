@@ -1,8 +1,7 @@
 //! The edges of the window that one pattern holds, each with the chain of partial matches that expire with it.
 //!
-//! Invariant: edges lie in stream order, each once however many query edges it matches; a partial match hangs at its oldest
-//! edge, so that when an edge expires its chain is exactly the partial matches that contain it (those older edges took away
-//! before).
+//! Invariant: edges lie in stream order, each once however many query edges it matches. A partial match hangs at its oldest
+//! edge. So when an edge expires its chain is exactly the partial matches that contain it (those older edges took away before).
 
 use std::collections::VecDeque;
 

@@ -1,11 +1,12 @@
 //! The `timing` engine: expansion lists over a TC decomposition, stored as rows, match-store trees or a match-store DAG.
 //!
-//! Invariant: before an edge that comes at t is matched, every partial match alive lies within `(t - window, t]` and is the
-//! time-constrained match of its prefix or union; a complete match is reported by the edge that completes it and not stored.
-//! Cost: an arriving edge costs one probe by join vertices for every query edge it can match, and work for each node found and
-//! made; expiry costs O(expired); a deleted edge is marked, its partial matches are passed over and leave with the window.
+//! Invariant: before an edge that comes at t is matched, every partial match alive lies within `(t - window, t]`. It is the
+//! time-constrained match of its prefix or union. A complete match is reported by the edge that completes it and not stored.
+//! Cost: an arriving edge costs one probe by join vertices for every query edge that it can match. Each node found and made
+//! costs work. Expiry costs O(expired). A deleted edge is marked, its partial matches are passed over and leave with the
+//! window.
 //! Reference: paper 004, Algorithms 1 and 2, sections 4 and 7. Deviations: lists are hashed on the join vertices where the
-//! paper scans them; ties break an order (`ti > tj` in Algorithm 2, line 12, lets them pass against Definition 4); nodes hang
+//! paper scans them. Ties break an order (`ti > tj` in Algorithm 2, line 12, lets them pass against Definition 4). Nodes hang
 //! at their oldest edge instead of linking to their children, which expires the same nodes with fewer links.
 
 mod compile;
