@@ -1,11 +1,11 @@
 //! Finds the patterns whose counts have changed.
 //!
 //! What a pattern counts changes where an edge satisfies one of its query edges, or where it holds something, which may expire.
-//! So a look compares the hits of the signatures with those of the last look, and goes to the patterns of those that differ,
-//! and to those that held something then. Where more changed than are asked for, calls return them in rotation, those at a
-//! limit first. Event patterns and graph queries count no hits: each is looked at.
-//! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns
-//! looked at; nothing while records are taken.
+//! So a look compares the hits of the signatures with those of the last look. It goes to the patterns of those that differ, and
+//! to those that held something then. Where more changed than are asked for, calls return them in rotation, those at a limit
+//! first. Event patterns and graph queries count no hits: each is looked at.
+//! Cost: O(signatures) of eight bytes each, and the patterns looked at. Where edges are deleted it is also a look at each
+//! pattern's retractions. It costs nothing while records are taken.
 
 use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::{PatternId, SignatureId};
@@ -125,7 +125,7 @@ impl AllUnits<'_> {
 }
 
 impl Changes {
-    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new
+    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most. Of a new
     /// pattern they were 0. Matches that nobody holds may be retracted, if so said.
     pub fn take(&mut self, queries: &[Query], units: AllUnits<'_>, may_retract: bool, most: usize) -> Vec<PatternId> {
         let Self { hits, pattern_counts, waiting, next } = self;

@@ -1,12 +1,12 @@
-//! Output deduplication: of the matches with the same edges a pattern emits the first, and of those with
-//! the same key the first in each interval of time.
+//! Output deduplication: of the matches with the same edges a pattern emits the first. Of those with the same key it emits the
+//! first in each interval of time.
 //!
 //! Of matches that one record completes, the first is that whose edges, in the order of the text, are the earliest in the
-//! stream: so neither the engine nor its plan decides which is emitted. What was emitted in an interval follows from its
-//! records and from the lookback before it, so a replay of these without output restores the state. Keys are state: a pattern
+//! stream. So neither the engine nor its plan decides which is emitted. What was emitted in an interval follows from its
+//! records and from the lookback before it. So a replay of these without output restores the state. Keys are state: a pattern
 //! holds no more of them than its limits allow, and does at the bound what they say.
-//! Cost: one comparison a hand-over if all patterns emit all; else a match costs its key and a lookup, an emitted one 16 bytes
-//! while its interval lasts and, where the stream may delete, its identity while it may be retracted.
+//! Cost: one comparison a hand-over if all patterns emit all. Else a match costs its key and a lookup, and an emitted one 16
+//! bytes while its interval lasts. Where the stream may delete, it also costs its identity while it may be retracted.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -81,8 +81,8 @@ pub struct Silent {
 /// Places of edges in the stream.
 type Ranks = SmallVec<[usize; 8]>;
 
-/// The order in the stream of edges of a unit's past, which may have come late to the store: that lets them be before others of
-/// their time. Edges that the unit took since are behind all of them.
+/// The order in the stream of edges of a unit's past. They may have come late to the store, where they then are before others
+/// of their time. Edges that the unit took since are behind all of them.
 #[derive(Clone, Debug)]
 pub struct PastOrder {
     places: HashMap<EdgeRef, usize, FxBuildHasher>,

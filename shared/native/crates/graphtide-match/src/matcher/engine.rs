@@ -106,8 +106,8 @@ impl AnyEngine {
         }
     }
 
-    /// Takes over what another engine of the same pattern knows, where it can: says whether its limits allow that; where it
-    /// cannot, nothing, and the edges of the window are to be taken again.
+    /// Takes over what another engine of the same pattern knows, where it can, and returns whether its limits allow that. Where
+    /// it cannot, it takes nothing, and the edges of the window are to be taken again.
     pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> Option<bool> {
         Some(self.simulated_mut()?.take_over(other.simulated_mut()?, meter))
     }

@@ -1,7 +1,7 @@
 //! Units of graph queries: each has operators that its queries share, the edges that these know, and the records that it asks
 //! for.
 //!
-//! Queries that are given together, have the same limits and an operator in common that is not a scan are one unit; one that
+//! Queries that are given together, have the same limits and an operator in common that is not a scan are one unit. One that
 //! comes later is a unit. A query that goes takes along the operators that no other needs.
 //! Cost: that of the operators; a result costs its parts.
 

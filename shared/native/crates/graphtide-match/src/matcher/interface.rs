@@ -57,8 +57,8 @@ impl Matcher {
         self.changing(&number.0.to_string())?.remove(number)
     }
 
-    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter
-    /// does not let be warmed, is refused, and the old one continues.
+    /// Gives a pattern another plan, and returns whether it has it. A plan is refused if it reaches a limit while it is warmed,
+    /// or the meter does not let it be warmed. The old one then continues.
     pub fn replan(&mut self, number: PatternId, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         self.changing(&number.0.to_string())?.replan(number, plan, meter)
     }
@@ -66,17 +66,17 @@ impl Matcher {
     /// Lets one unit, with a plan of its own, have all event patterns of one unit or of several, under the numbers that they
     /// have.
     ///
-    /// Says whether it has them: a plan that reaches a limit while it takes the past again, or that the meter does not let take
-    /// it, is refused, and the units continue as they are; so is one for patterns that a limit stopped. Matches that lacked
-    /// before are marked as lacking from then on.
+    /// Returns whether it has them. A plan that reaches a limit while it takes the past again, or that the meter does not let
+    /// take it, is refused. So is one for patterns that a limit stopped. The units then continue as they are. Matches that
+    /// lacked before are marked as lacking from then on.
     pub fn regroup(&mut self, spec: &EventUnitSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         self.changing(&spec.name())?.regroup(spec, meter)
     }
 
     /// Gives graph queries other plans from the next record on; returns the numbers of those that have them.
     ///
-    /// Arguments: the plans, each with the number of its query; the records of the longest window before the next record that
-    /// were [selected](Self::selected_by_queries), in their order.
+    /// Arguments: the plans, each with the number of its query. Then the records of the longest window before the next record
+    /// that were [selected](Self::selected_by_queries), in their order.
     pub fn replan_graphs(
         &mut self,
         specs: &[GraphQuerySpec],
@@ -131,8 +131,8 @@ impl Matcher {
 
 /// A matcher continues where another stopped.
 impl Matcher {
-    /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change: edges
-    /// that some query edge could be, and deletions. Their ordinals are how many edges had come before.
+    /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change. They are
+    /// edges that some query edge could be, and deletions. Their ordinals are how many edges had come before.
     pub fn selected(&self, batch: &EdgeBatch) -> EdgeBatch {
         self.selection.records(batch, self.window.clocks.now().edges)
     }
@@ -269,7 +269,7 @@ impl Matcher {
         Some((query, &self.subgraphs.units[query.unit?.subgraph()?.place()]))
     }
 
-    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new
+    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most. Of a new
     /// pattern they were 0.
     pub fn changed(&mut self, most: usize) -> Vec<PatternId> {
         let Self { registry, subgraphs, own, output, .. } = self;

@@ -2,9 +2,9 @@
 //!
 //! A pattern that comes brings the past with it. Its unit takes that, and continues with the next record. A pattern that goes
 //! leaves nothing but edges, which leave with the window. Patterns that are equal but for their names, plans and limits
-//! included, share one unit: one that joins it needs no past, for the unit has had it. What does not follow from the edges of
-//! the window is a pattern's own, so patterns whose engine carries such state are alone, and so is who would join a unit that
-//! lacks something.
+//! included, share one unit. One that joins it needs no past, for the unit has had it. What does not follow from the edges of
+//! the window is a pattern's own. So patterns whose engine carries such state are alone, and so is one that would join a unit
+//! that lacks something.
 //! Invariant: each pattern is of one unit, and has been of it or of one that knew the same since it came.
 //! Cost: O(edges of the pattern's past + signatures it brings × classes of labels); of the other patterns, eight bytes are
 //! copied, and a number is compared. To join a unit costs the latter alone.
@@ -174,10 +174,10 @@ impl Membership<'_> {
         Ok(())
     }
 
-    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter
-    /// does not let be warmed, is refused, and the old one continues.
+    /// Gives a pattern another plan, and returns whether it has it. A plan is refused if it reaches a limit while it is warmed,
+    /// or the meter does not let it be warmed. The old one then continues.
     ///
-    /// Of several patterns of a unit, the first that is given another plan leaves it with an engine of its own, and the others
+    /// Of several patterns of a unit, the first that is given another plan leaves it with an engine of its own. The others
     /// follow it there.
     pub fn replan(&mut self, number: PatternId, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         let own = self.unit_of(number)?.subgraph().ok_or_else(|| unknown(number))?;
@@ -203,9 +203,9 @@ impl Membership<'_> {
     /// Lets one unit, with a plan of its own, have all event patterns of one unit or of several, under the numbers that they
     /// have.
     ///
-    /// Says whether it has them: a plan that reaches a limit while it takes the past again, or that the meter does not let take
-    /// it, is refused, and the units continue as they are; so is one for patterns that a limit stopped. Matches that lacked
-    /// before are marked as lacking from then on.
+    /// Returns whether it has them. A plan that reaches a limit while it takes the past again, or that the meter does not let
+    /// take it, is refused. So is one for patterns that a limit stopped. The units then continue as they are. Matches that
+    /// lacked before are marked as lacking from then on.
     pub fn regroup(&mut self, spec: &EventUnitSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         spec.check()?;
         let numbers: Vec<PatternId> = spec.patterns.iter().filter_map(|pattern| pattern.number.map(PatternId)).collect();

@@ -1,12 +1,12 @@
 //! Many patterns in one pass over an ordered stream.
 //!
-//! For each record: units of event patterns and of graph queries have it first; an edge continues to the dispatch by labels,
+//! For each record: units of event patterns and of graph queries have it first. An edge continues to the dispatch by labels,
 //! then to the units of subgraph patterns, in the window that they share. A unit is what matches some patterns: most have one.
-//! The parts have invariants of their own: the [registry](registry) knows the patterns, the [window](window) the edges, the
+//! The parts have invariants of their own. The [registry](registry) knows the patterns, the [window](window) the edges. The
 //! units of [subgraphs], [events](event_units) and [graphs](graph_queries) match, and the [output](output) says what is
 //! reported.
 //! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it
-//! satisfies. Work is counted on a meter, which may pause it anywhere, and end it: then the patterns that were not done with
+//! satisfies. Work is counted on a meter, which may pause it anywhere, and end it. Then the patterns that were not done with
 //! the record say so as under `shed`. A pattern's work may be bounded ([`work_budgets`]).
 
 mod changes;
@@ -124,7 +124,7 @@ impl Matcher {
     ///
     /// Records come in order of time over all calls: the sequencer's work. One that does not, or comes before a time that is
     /// said to have passed, is refused and counted. What the meter ended was taken as far as `consumed` says, the last record
-    /// perhaps in part; patterns that lost something by it say so from then on.
+    /// perhaps in part. Patterns that lost something by it say so from then on.
     pub fn push(&mut self, batch: &EdgeBatch, from: usize, most: usize, meter: &mut Meter<'_>) -> Progress {
         if from == 0 {
             self.selection.begin();
@@ -273,7 +273,7 @@ impl Matcher {
         self.subgraphs.advance(before, &mut self.output.rows, meter);
     }
 
-    /// Lets event patterns and graph queries have a record, and takes a deletion for all; none if it is an edge, which others
+    /// Lets event patterns and graph queries have a record, and takes a deletion for all. None if it is an edge, which others
     /// are to have, too.
     fn take_as_event(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch, meter: &mut Meter<'_>) -> Option<Next> {
         let Self { own, subgraphs, window, registry, output, budgets, selection, .. } = self;

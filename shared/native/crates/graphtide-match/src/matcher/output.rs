@@ -274,7 +274,7 @@ impl Output {
         });
     }
 
-    /// Hands over what a unit with a store of its own found, behind the rows before it; `f` appends it and returns how many
+    /// Hands over what a unit with a store of its own found, behind the rows before it. `f` appends it and returns how many
     /// matches that is.
     #[inline]
     pub fn append(

@@ -1,7 +1,7 @@
 //! The records of a batch that the state of patterns can depend on, where patterns may change.
 //!
 //! What an engine knows follows from the edges of its window alone, in their order. So the records that some query edge could
-//! be, and the deletions, are all there is to keep: a new matcher that takes them, with its output discarded, has the state of
+//! be, and the deletions, are all there is to keep. A new matcher that takes them, with its output discarded, has the state of
 //! the old one, for any two plans.
 
 use graphtide_graph::batch::EdgeBatch;

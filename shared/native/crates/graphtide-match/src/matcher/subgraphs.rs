@@ -1,6 +1,6 @@
 //! Units of subgraph patterns: each an engine with the patterns that it matches, in the window that all share.
 //!
-//! An edge goes to the units one of whose query edges it could be, by the signatures that it satisfies; then it is listed for
+//! An edge goes to the units one of whose query edges it could be, by the signatures that it satisfies. Then it is listed for
 //! later searches. What no unit kept is taken back at once.
 //! Invariant: a number of a signature is given again only when every edge has left that may be named as having satisfied it.
 //! Cost: an edge costs work in proportion to the query edges that it satisfies; the rest is that of the engines.
@@ -198,8 +198,8 @@ impl Subgraphs {
         next
     }
 
-    /// Lets units take no further account of an edge that is deleted; says whether matches that have it end, of engines that do
-    /// not report that.
+    /// Lets units take no further account of an edge that is deleted. Returns whether matches that have it end, of engines that
+    /// do not report that.
     pub fn delete(&mut self, deleted: &Deleted, window: &Window, rows: &mut Rows, meter: &mut Meter<'_>) -> bool {
         let mut ends_matches = false;
         for signature in window.signatures_of(deleted.edge, &self.dispatch) {

@@ -1,6 +1,6 @@
 //! When units are due without an edge of their own: at a time, or after a number of edges of the stream.
 //!
-//! Invariant: each unit has one instant at most, on the clock of its window; instants that were replaced stay in the queue
+//! Invariant: each unit has one instant at most, on the clock of its window. Instants that were replaced stay in the queue
 //! until they are due, and are passed over.
 //! Cost: a comparison a record where times alone are waited for, a call where edges are counted; O(log(units with an instant))
 //! where one changes.

@@ -1,7 +1,7 @@
 //! The edges of the window that the patterns of subgraphs share, and where the stream is.
 //!
-//! Invariant: the store has every edge of the longest windows that somebody keeps, and each edge at least until the rows that
-//! name it are handed over; a vertex has its number while an edge has it. What left all windows is of use to nobody. Where
+//! Invariant: the store has every edge of the longest windows that somebody keeps. It has each edge at least until the rows
+//! that name it are handed over. A vertex has its number while an edge has it. What left all windows is of use to nobody. Where
 //! plans may change, every edge that some query edge could be is kept, with the signatures that it satisfied.
 //! Cost: O(1) an edge that comes or leaves, with the columns that somebody reads.
 

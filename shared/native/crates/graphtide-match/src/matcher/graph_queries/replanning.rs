@@ -1,7 +1,7 @@
 //! Changing the plans of graph queries while the stream runs.
 //!
 //! Operators keep tuples, not the edges that those of another plan would begin with. So somebody keeps the records that queries
-//! read for as long as they are of use, and new operators take them, between two records: what is emitted from then on follows
+//! read for as long as they are of use, and new operators take them, between two records. What is emitted from then on follows
 //! from these alone. A unit whose results may be missing keeps its plans, as does one that reaches a limit on the way.
 //! Cost: that of answering the records kept, once a unit; both states are held meanwhile.
 
@@ -23,8 +23,8 @@ const COUNTED: usize = 1024;
 impl Units<GraphUnit> {
     /// Gives queries of a unit other plans from the next record on; says whether they have them.
     ///
-    /// Arguments: the plans with the numbers of their queries; the records of the longest window before the next record that
-    /// were selected for graph queries, in their order.
+    /// Arguments: the plans with the numbers of their queries. Then the records of the longest window before the next record
+    /// that were selected for graph queries, in their order.
     pub fn replan(
         &mut self,
         number: u32,

@@ -1,9 +1,9 @@
 //! Changing the plan of patterns while the stream runs.
 //!
-//! The new engine is warmed by the patterns' edges of the window, its matches are thrown away because the old engine has
-//! reported them, and it takes over between two records: nothing is lost and nothing comes twice. Engines of dual simulation
-//! hand over what they hold. Of several patterns of a unit, the first that is given another plan leaves it with an engine of
-//! its own, and the others follow it there.
+//! The new engine is warmed by the patterns' edges of the window. Its matches are thrown away because the old engine has
+//! reported them. It takes over between two records: nothing is lost and nothing comes twice. Engines of dual simulation hand
+//! over what they hold. Of several patterns of a unit, the first that is given another plan leaves it with an engine of its
+//! own. The others follow it there.
 //! Cost: O(edges kept) for one change, mostly the pattern's own; nothing for one that follows.
 
 use graphtide_engine::engine::Engine;
@@ -98,7 +98,7 @@ impl Subgraphs {
         Ok(Some(unit))
     }
 
-    /// Lets an engine begin to count its matches, if it knows what does not follow from the edges of the window: that is its
+    /// Lets an engine begin to count its matches, if it knows what does not follow from the edges of the window. That is its
     /// own pattern's, for its unit has no other.
     pub fn begin_counting(&mut self, number: UnitId, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
         let unit = &mut self.units[number.place()];

@@ -1,13 +1,13 @@
 //! A unit of subgraph patterns: an engine with the patterns that it matches.
 //!
-//! Most units have one pattern. Patterns that differ in names alone may be one unit: what one of them finds all find, each
+//! Most units have one pattern. Patterns that differ in names alone may be one unit. What one of them finds all find, each
 //! under its names, and the state is held once ([`membership`](crate::matcher::membership)).
 //!
 //! A new engine is given the state that it would have if it had been there all along. A matcher whose patterns may change keeps
-//! every edge that some query edge could be, with the signatures it satisfied; the engine takes those of its patterns in stream
-//! order. Lists that it reads are detached meanwhile, because they have edges that come later; those that nobody had kept as it
-//! needs them stay as they come out. Edges of one time may come in another order than they had: what an engine stores does not
-//! depend on that, since an order of query edges is one of times.
+//! every edge that some query edge could be, with the signatures that it satisfied. The engine takes those of its patterns in
+//! stream order. Lists that it reads are detached meanwhile, because they have edges that come later. Those that nobody had
+//! kept as it needs them stay as they come out. Edges of one time may come in another order than they had. What an engine
+//! stores does not depend on that, since an order of query edges is one of times.
 //! Cost: O(edges given) to replay.
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Drained, Outcome};
