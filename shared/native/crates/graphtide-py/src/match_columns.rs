@@ -28,8 +28,8 @@ use pyo3::prelude::*;
 /// What patterns are called, and what they are made of.
 type Names = [Arc<PatternNames>];
 
-/// How a pattern is encoded: the number of its name, its version; of each output the number of its label, if it has one, and the
-/// column of each of its parts; the columns of what it returns.
+/// How a pattern is encoded: the number of its name, its version. Of each output it is the number of its label, if it has one,
+/// and the column of each of its parts. Then come the columns of what it returns.
 type PatternColumns = (i32, i32, Vec<(Option<i32>, Vec<usize>)>, Vec<usize>);
 
 /// The columns of a table of some patterns.

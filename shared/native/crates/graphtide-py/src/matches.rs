@@ -27,8 +27,8 @@ type Head = (u32, &'static str, bool, i64, i64, i64);
 enum Parts {
     /// Ids of edges, places of those that were made, names of vertices.
     Assignment((Vec<String>, Vec<usize>, Vec<String>)),
-    /// For each query edge, ids and whether they were made; for each query vertex, names; identity; how many there are in all;
-    /// id of the oldest edge and of former ones.
+    /// For each query edge, ids and whether they were made; for each query vertex, names. Then identity, how many there are in
+    /// all, and the id of the oldest edge and of former ones.
     Component(ComponentParts),
     /// Identity; of each event the place of its name, then id and whether it was made; how many matches are counted.
     Occurrence(OccurrenceParts),

@@ -1,7 +1,7 @@
 //! Run long work in slices: after some milliseconds it pauses, wherever it is, and returns to its caller.
 //!
 //! The work runs on its own stack, on the thread of its caller. To pause is to leave that stack, and to continue is to return
-//! to it. So no engine needs code to stop in the middle and continue later, work that ends within a slice costs some
+//! to it. So no engine needs code to stop in the middle and continue later. Work that ends within a slice costs some
 //! nanoseconds more, and no other thread is involved. The caller may take matches in parts: work that has found enough pauses
 //! too.
 //! Invariant: work continues in the thread that began it, and only that thread keeps it. Work that must stop pauses no more.
