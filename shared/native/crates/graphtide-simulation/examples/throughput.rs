@@ -1,5 +1,5 @@
-//! Times the three engines on synthetic streams of a road network, against the length of the window; and, where the window is
-//! short, the oracle of the tests.
+//! Times the three engines on synthetic streams of a road network, against the length of the window. Where the window is short,
+//! it also times the oracle of the tests.
 //!
 //! Roads form a grid; a report says whether a road is congested. The query is that of the paper's Fig. 1: a congested road, and
 //! two ways of two roads each along which the congestion spreads. Counts of reports include those that fit no query edge, which

@@ -1,20 +1,20 @@
 //! The `ddst-coloring` engine: edges are black, and red once both ends have all that the query asks of them.
 //!
-//! A held edge is black. It is red for a query edge that it fits if, at both its ends, as many held edges of each kind leave
-//! and enter as the query asks for at that query vertex. A match has red edges only. Red edges that are connected share a
-//! master ([`crate::masters`]), which counts their pairs by query edge; the component of an edge is verified only if the edge
-//! is red for a query edge that nothing comes after, and its master says that a match is due.
+//! A held edge is black. It may be red for a query edge that it fits. Then, at both its ends, as many held edges of each kind
+//! leave and enter as the query asks for at that query vertex. A match has red edges only. Red edges that are connected share a
+//! master ([`crate::masters`]), which counts their pairs by query edge. The component of an edge is verified only in one case.
+//! The edge is red for a query edge that nothing comes after, and its master says that a match is due.
 //!
-//! Verification grows from the edge ([`crate::nearby`]), up to the whole component. That one starts from real connectivity, and
-//! a component that is only a part of what its master counts gets a master of its own: removal never splits otherwise.
+//! Verification grows from the edge ([`crate::nearby`]), up to the whole component. That one starts from real connectivity. A
+//! component that is only a part of what its master counts gets a master of its own: removal never splits otherwise.
 //!
 //! Deviations from the paper: neighbours are looked at only when a vertex begins or ceases to match a query vertex, not for
-//! each edge; after a removal for the sake of time, or where components were joined that need it, any new red edge makes a
+//! each edge. After a removal for the sake of time, or where components were joined that need it, any new red edge makes a
 //! verification due. Counting by kind decides on red: necessary for distinct edges always, and enough where the kinds at a
 //! vertex are disjoint.
 //! Invariant: `red` is what the above says of the held edges; a vertex points to a master while red edges touch it.
-//! Cost: amortised O(1) for each edge that arrives or leaves, if degrees are bounded; for a search, what it takes to refute the
-//! edge, or its component.
+//! Cost: amortised O(1) for each edge that arrives or leaves, if degrees are bounded. For a search, it is what it takes to
+//! refute the edge, or its component.
 //! Source: paper 000, section 4, algorithms COLOR-EDGE and VERIFY-MATCH.
 
 #[cfg(test)]

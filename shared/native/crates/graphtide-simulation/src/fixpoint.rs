@@ -1,12 +1,12 @@
 //! The greatest set of pairs of query edges and data edges that keeps Definitions 1 and 2, found by removal.
 //!
-//! A pair stays while both ends match: the data vertex has, for the query edges that leave the query vertex, different edges
+//! A pair stays while both ends match. The data vertex has, for the query edges that leave the query vertex, different edges
 //! that match them, and for those that enter it likewise. And it stays while its connected component has, for each other query
 //! edge, a match such that the times keep the order. What is removed could be of no use to what stays, so the order of removal
 //! does not matter.
 //!
-//! Different edges are found by counting where that is exact: query edges at a vertex that no data edge here could both match
-//! have no choice in common, so one each is enough; and one that has as many choices as there are query edges to share them can
+//! Different edges are found by counting where that is exact. Query edges at a vertex that no data edge here could both match
+//! have no choice in common, so one each is enough. One that has as many choices as there are query edges to share them can
 //! wait until the others have taken theirs. Only for what is left then, a bipartite matching decides, on fewer choices than the
 //! square of the degree of the query vertex. Counting by kinds alone would not do: query edges of one kind to different query
 //! vertices begin with equal choices, but lose different ones.

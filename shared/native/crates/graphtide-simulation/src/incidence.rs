@@ -84,8 +84,8 @@ impl<E: Copy, V: Copy + Default, const COLORS: usize> Incidence<E, V, COLORS> {
         })
     }
 
-    /// Adds edges of a colour around those that are candidates, each with the query edges it could match, until there are
-    /// enough; returns whether there are more. Those that could match none do not connect others.
+    /// Adds edges of a colour around those that are candidates, each with the query edges that it could match, until there are
+    /// enough. Returns whether there are more. Those that could match none do not connect others.
     pub(crate) fn gather(
         &self,
         question: &Question<'_>,

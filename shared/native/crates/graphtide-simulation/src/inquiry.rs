@@ -1,7 +1,7 @@
 //! What became of single edges of a traced pattern under dual simulation, and with which edges each ever shared a window.
 //!
-//! Some edges are asked about by id. Others are chosen, because they came near a match: first those that passed the engine's
-//! filter and were refuted, then those whose ends had all their edges. A chosen edge that gets a match is let go.
+//! Some edges are asked about by id. Others are chosen, because they came near a match. First come those that passed the
+//! engine's filter and were refuted, then those whose ends had all their edges. A chosen edge that gets a match is let go.
 //! Invariant: an inquiry that is open has, in stream order, the edges held when its edge arrived and all that came since.
 //! Cost: when nothing is inquired into, none; else O(edges of two windows) for each edge.
 

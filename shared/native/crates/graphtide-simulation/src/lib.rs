@@ -1,7 +1,7 @@
 //! The simulation family: match components by degree-preserving dual simulation with a timing order, in a window of a stream of
 //! edges.
 //!
-//! A [`Simulation`] runs one query by one of three engines, which report the same: they differ in how they find out that an
+//! A [`Simulation`] runs one query by one of three engines, which report the same. They differ in how they find out that an
 //! arriving edge has no match. Labels, keys and predicates are the caller's: an edge arrives with the query edges that it fits
 //! by itself. [`simulated::Simulated`] is one in a matcher, beside engines of other families.
 

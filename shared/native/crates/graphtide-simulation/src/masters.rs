@@ -2,12 +2,12 @@
 //! them.
 //!
 //! The paper hangs the counts at a master edge and has every other red edge of the component point towards it. Here a vertex
-//! that red edges touch points to a master, and masters that were joined to others point on: chains are as short, and an edge
+//! that red edges touch points to a master, and masters that were joined to others point on. Chains are as short, and an edge
 //! that leaves needs no successor. Smaller components are joined to larger ones, and pointers that were followed are shortened.
 //!
 //! Invariant: every master is pointed to, by a vertex or by another master; one that no longer is goes at once. So there are at
 //! most as many as vertices with red edges, but for chains, which are logarithmic. Counts include all red edges of the
-//! component; since removal does not split it here, it may be several in truth, and counts and needs stand for all of them.
+//! component. Since removal does not split it here, it may be several in truth, and counts and needs stand for all of them.
 //! Cost: O(1) amortised to follow, O(query edges) to join.
 //! Source: paper 000, section 4 (`countMap`, `needMap`).
 
@@ -153,7 +153,7 @@ impl Masters {
     /// Whether a component can hold a match: it has all query edges, and one was added that was needed, or all were.
     ///
     /// Let N be a match among the red edges, and let the last verification have found none. If N has a pair of that time, take
-    /// the one that was removed first. All others of N were still there; so the vertex that did not match lacked, for the query
+    /// the one that was removed first. All others of N were still there. So the vertex that did not match lacked, for the query
     /// edges that `need` then got, one that N has and that is new. It was not an edge of another component that was joined
     /// since: those have other vertices. A removal for the sake of time is another matter, for any edge can join what has the
     /// times; it needs all. If N has no pair of that time, every query edge has a new one.

@@ -1,8 +1,8 @@
 //! Verification that grows from an edge.
 //!
-//! First a few edges around it are examined, as if all were well beyond: most edges that have no match are refuted there,
+//! First a few edges around it are examined, as if all were well beyond. Most edges that have no match are refuted there,
 //! whatever the size of the component. While the edge survives, four times as many are examined, up to the whole component,
-//! where the answer is exact. Where the last edge had a match, the next one may have the same: it is first examined among four
+//! where the answer is exact. Where the last edge had a match, the next one may have the same. It is first examined among four
 //! times as many edges as that match had.
 //! Cost: what it takes to refute the edge, or its component and a third more. A first look among many may be in vain, but costs
 //! no more than a few times the match before it.
@@ -28,8 +28,8 @@ impl Default for Look {
     }
 }
 
-/// Finds the match component of an edge that could match `given`: the edge's place among the candidates, and whether the
-/// fixpoint has the whole component, which it may have without the edge.
+/// Finds the match component of an edge that could match `given`. Returns the edge's place among the candidates, and whether
+/// the fixpoint has the whole component, which it may have without the edge.
 ///
 /// `gather` adds candidates around those there are until there are so many, and says whether there are more.
 pub(crate) fn settle(

@@ -1,10 +1,11 @@
 //! The times within which each query edge can be matched so that one edge for each keeps the timing order.
 //!
-//! Both bounds are found in one pass: forwards, a query edge has its least time at the first edge that matches it after all
-//! before it have theirs; backwards likewise. A pair within its bounds is in time: give what comes before it the least times,
+//! Both bounds are found in one pass. Forwards, a query edge has its least time at the first edge that matches it after all
+//! before it have theirs; backwards likewise. A pair within its bounds is in time. Give what comes before it the least times,
 //! what comes after it the greatest, all others the least (which are no greater than their greatest). A pair outside them is
 //! not, since no choice for the others is better than these. So one removal leaves all that stays in time.
-//! Cost: O(pairs). Source: paper 000, algorithm DDST, lines 8 to 18.
+//! Cost: O(pairs).
+//! Source: paper 000, algorithm DDST, lines 8 to 18.
 
 use graphtide_graph::Time;
 

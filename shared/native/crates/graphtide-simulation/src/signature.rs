@@ -6,24 +6,24 @@
 //! vertex contributes the i-th when it has i edges of these kinds.
 //!
 //! No match is missed. If the window has one, then
-//! * for each kind, as many edges fit it as the query has among the edges that leave (enter) one query vertex, for these have
-//!   different matches; and as many as follow each other in the timing order, for these have different times. The greatest of
+//! * for each kind, as many edges fit it as the query has among the edges that leave (enter) one query vertex. These have
+//!   different matches. Also as many as follow each other in the timing order, for these have different times. The greatest of
 //!   these numbers is the power of the kind's factor in the query's product;
 //! * for each role, the query vertex that asks for most has a match with as many edges of these kinds.
 //!
-//! More would be too much: the paper counts the factors of all query edges and of all query vertices (offline, lines 4 to 12),
-//! but one data edge can match several query edges, and one vertex several query vertices, in its own Fig. 3 too. A test holds
+//! More would be too much. The paper counts the factors of all query edges and of all query vertices (offline, lines 4 to 12).
+//! But one data edge can match several query edges, and one vertex several query vertices, in its own Fig. 3 too. A test holds
 //! a window which is a match and has fewer edges than the query.
 //!
 //! The product includes every held edge, perhaps some that left. Where it lets through after some did, it is computed anew for
 //! those held: under `INSTANCES` that are the ones after the cursor. The paper continues from the second edge of the window
-//! after a match that was none (line 10), and misses those that need the first; a test shows one. A product needs no factor
-//! more often than the query's has it, so what is counted of kinds and roles is enough to compute it, whatever the window.
+//! after a match that was none (line 10). It misses those that need the first; a test shows one. A product needs no factor more
+//! often than the query's has it. So what is counted of kinds and roles is enough to compute it, whatever the window.
 //!
 //! A report needs the arriving edge, so it is asked first whether its own ends play the roles of a query edge it can match.
 //! Verification grows from it ([`crate::nearby`]) along edges whose ends play theirs; the paper's is over the whole window.
 //! Invariant: degrees are counted over held edges; the product has, for each, the factors that they contributed.
-//! Cost: O(query edges) for each edge that arrives, with one division a word and factor; for one that passes, what it takes to
+//! Cost: O(query edges) for each edge that arrives, with one division a word and factor. For one that passes, what it takes to
 //! refute it, or its component.
 //! Source: paper 000, section 3.2, Theorems 2 to 4.
 

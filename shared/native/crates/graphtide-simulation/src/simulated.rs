@@ -341,7 +341,7 @@ impl Explained for Simulated {
     }
 }
 
-/// What the edges of a pattern ask, given the predicates that each decides alone: two query vertices may be one data vertex,
+/// What the edges of a pattern ask, given the predicates that each decides alone. Two query vertices may be one data vertex,
 /// and a query vertex several.
 pub fn asked<'a>(pattern: Pattern<'a>, alone: &[Vec<Expression>]) -> impl Iterator<Item = Asked<'a>> {
     pattern.edges.iter().zip(alone).map(move |(edge, alone)| {

@@ -1,8 +1,7 @@
 //! A query at work on the records of a stream.
 //!
-//! Invariant: after a record at `at`, the edges held are those that were taken, not deleted and not consumed since, and whose
-//! own `at` is no less than the record's less the window. Reports follow from these edges alone,
-//! for any engine.
+//! Invariant: after a record at `at`, the edges held are those that were taken, not deleted and not consumed since. Their own
+//! `at` is no less than the record's less the window. Reports follow from these edges alone, for any engine.
 //! Cost: O(1) for each edge taken and each that leaves, and what the engine takes to find the component of the new one.
 //! Source: paper 000, Definitions 1 and 2 and section 3.2; semantics, sections 3 and 7.
 
@@ -104,7 +103,7 @@ impl Simulation {
     /// Expires the edges that are too old for a record at `at`. Under [`Report::Changes`], reports what leaves the match graph.
     ///
     /// Everything is reported with this `detected_at`. To give each expiry its own, first advance to [`Self::next_expiry`] for
-    /// as long as that is at most `at`; the bound that is passed is one less.
+    /// as long as that is at most `at`. The bound that is passed is one less.
     pub fn advance(&mut self, at: i64, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
         self.emit(found, meter, |this, found, meter| this.expire(at, detected_at, found, meter));
     }

@@ -1,8 +1,8 @@
 //! Why an edge is in no match: what it lacks in the greatest match graph that it could have been in.
 //!
 //! The match graph grows with the edges. So one of all edges that ever shared a window with the edge in question holds every
-//! match that it could have had. It is found in rounds: each removes all pairs at once whose end lacks an edge for some query
-//! edge, or not different ones; a round in which there are none removes those that no times keep in order. What a pair of the
+//! match that it could have had. It is found in rounds. Each removes all pairs at once whose end lacks an edge for some query
+//! edge, or not different ones. A round in which there are none removes those that no times keep in order. What a pair of the
 //! edge lacks is what removed it. What was missing then is missing in the graph that is left, for it has no more edges. Where a
 //! pair is left, and the edge had no match, what it needs was never there all at once.
 //!
@@ -58,7 +58,7 @@ pub struct Corner {
     pub edges: u64,
 }
 
-/// Says for each query edge that an edge fits what it lacks to match it; none where it matches it in the graph of all edges.
+/// Says for each query edge that an edge fits what it lacks to match it. None where it matches it in the graph of all edges.
 ///
 /// Edges are in stream order; `asked` is the place of the edge in question.
 ///
@@ -165,7 +165,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// The first query edge that finds no time among connected edges, if one of them has the time of this edge, and those before it
+/// The first query edge that finds no time among connected edges, if one of them has the time of this edge. Those before it
 /// have the earliest that they can.
 fn lack_of_time(pattern: &Pattern, connected: &[(Time, u64)], (edge, at): (usize, Time)) -> Option<Lack> {
     let mut query_edges: Vec<usize> = (0..pattern.edges()).collect();

@@ -1,8 +1,8 @@
 //! The edges an engine holds, in stream order, and a place for each vertex they touch.
 //!
 //! Invariant: a vertex has a place while a held edge touches it; a place that is free goes to the next new vertex. So what
-//! engines keep by place is bounded by the window, and a vertex number that the stream reuses never meets what was known of the
-//! old one.
+//! engines keep by place is bounded by the window. A vertex number that the stream reuses never meets what was known of the old
+//! one.
 //! Cost: three hash look-ups an edge taken, and as many when it leaves.
 
 use graphtide_graph::Time;

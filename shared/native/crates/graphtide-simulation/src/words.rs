@@ -5,7 +5,7 @@
 //! Invariant: a remainder is less than its word, and a word less than 2^64 / p.
 //! Cost: one division a word and factor.
 //! Source: paper 000, algorithm DDST-SIGNATURE and Theorem 4. With words of `size` bits, there are at most 3 log p / (size -
-//! log p) for each query edge, and one more: inequality (2) does not hold for the last word, which need not be full.
+//! log p) for each query edge, and one more. Inequality (2) does not hold for the last word, which need not be full.
 
 /// The words of a query's product.
 #[derive(Debug)]

@@ -45,7 +45,7 @@ fn after_a_cut_components_are_those_of_the_definition() {
     assert!(cut > 500 && reported > 500, "{cut} were cut, {reported} reported");
 }
 
-/// The difference of what is reported to be in the match graph and what is: a cut may keep pairs out of it, and never in it.
+/// The difference of what is reported to be in the match graph and what is. A cut may keep pairs out of it, and never in it.
 #[test]
 fn after_a_cut_changes_lead_to_no_more_than_the_match_graph() {
     let mut cut = 0;

@@ -232,8 +232,8 @@ fn work_for_an_edge_does_not_grow_with_the_stream_or_the_window() {
     assert!(long < 1.5 * short && longer < 1.5 * short, "{short} {long} {longer} steps an edge");
 }
 
-/// Ways from 4i to 4i + 3 by three edges, each joined to the next by one more; then an edge that ends at one of them, after one
-/// that nothing leads to.
+/// Ways from 4i to 4i + 3 by three edges, each joined to the next by one more. Then comes an edge that ends at one of them,
+/// after one that nothing leads to.
 #[test]
 fn an_edge_without_a_match_is_refuted_nearby_however_large_its_component_is() {
     let edges = (0..3).map(|place| QueryEdge { source: place, target: place + 1, kind: place.into() }).collect();

@@ -15,7 +15,7 @@ fn is_divisible(query: &[u32], stream: &[u32]) -> bool {
     Words::divide(&product)
 }
 
-/// The query is the path a -> b -> c -> d, all vertices of a label that is 9, all edges of one that is 7; the stream is a
+/// The query is the path a -> b -> c -> d, all vertices of a label that is 9, all edges of one that is 7. The stream is a
 /// circle of two such edges, which matches it. `fewer_edges_than_the_query_can_be_a_match` shows that the engines find it.
 #[test]
 fn a_factor_for_each_query_edge_is_more_than_a_match_has() {
@@ -25,7 +25,7 @@ fn a_factor_for_each_query_edge_is_more_than_a_match_has() {
     assert!(is_divisible(&edge, &edge.repeat(2)));
 }
 
-/// The query is the path u -> v -> w by a p and a q; the stream is x -> y by a p, r -> s by a q, y -> z by a q. The second edge
+/// The query is the path u -> v -> w by a p and a q. The stream is x -> y by a p, r -> s by a q, y -> z by a q. The second edge
 /// makes for a signature match that is none, after which line 10 continues from the second edge.
 /// `a_match_needs_the_first_edge_of_the_window` shows that the engines find the match that the third edge completes.
 #[test]
