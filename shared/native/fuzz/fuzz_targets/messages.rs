@@ -1,5 +1,5 @@
-//! Messages of syslog, Avro in files and in messages, and Protobuf in files: what comes of any bytes does not depend on the blocks that they come
-//! in, and nothing breaks or takes unbounded memory.
+//! Messages of syslog, Avro in files and in messages, and Protobuf in files. What comes of any bytes does not depend on the
+//! blocks that they come in, and nothing breaks or takes unbounded memory.
 
 #![no_main]
 

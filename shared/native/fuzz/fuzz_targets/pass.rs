@@ -1,8 +1,8 @@
 //! A pass of all four families takes any sequence of damaged Arrow bodies: it returns, within work that its limits bound.
 //!
-//! An input is bodies. Each is records whose times rise or fall, also at the ends of their range, and bytes that are changed
-//! in what Arrow made of them. A body that cannot be read is left out, as a host leaves it out. What never returns, the time
-//! limit of the fuzzer finds; a pass that gives nothing up, and works on, the count of steps.
+//! An input is bodies. Each is records whose times rise or fall, also at the ends of their range. Others are bytes that are
+//! changed in what Arrow made of them. A body that cannot be read is left out, as a host leaves it out. What never returns, the
+//! time limit of the fuzzer finds; a pass that gives nothing up, and works on, the count of steps.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! What a statement makes of a stream is the same whatever the blocks it comes in, in every format of text, and any bytes never
-//! break it.
+//! What a statement makes of a stream is the same whatever the blocks that it comes in, in every format of text. Any bytes
+//! never break it.
 
 #![no_main]
 
