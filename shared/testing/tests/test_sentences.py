@@ -1,14 +1,18 @@
-"""No sentence of a page is longer than one can read aloud: 25 words (docs/style.md)."""
+"""No sentence of a page, a docstring or a doc comment is longer than one can read aloud: 25 words (docs/style.md)."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pytest
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT: Final = Path(__file__).parents[3]
 
@@ -17,6 +21,12 @@ MOST_WORDS: Final = 25
 
 _BLOCK: Final = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _ITEM: Final = re.compile(r"([-*>]|\d+\.) ")
+_SECTION: Final = re.compile(r"(Args|Attributes|Raises|Returns|Yields|Complexity):", re.MULTILINE)
+_MEMBER: Final = re.compile(r"^ +([\w.*]+: )", re.MULTILINE)
+_DRAWING: Final = re.compile(r"^(.*\S {3,}\S.*| *(>>>|\.\.\.) .*(\n *\S.*)*)$", re.MULTILINE)
+"""A row of columns, and an example with its output."""
+
+_RUST: Final = re.compile(r"^ *//[/!](?: (.*))?$")
 
 
 def long_sentences(text: str) -> Iterator[tuple[int, str]]:
@@ -47,11 +57,51 @@ def paragraphs(text: str) -> Iterator[tuple[int, str]]:
             lines.append(line[item.end() :] if item else line)
 
 
+def docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the docstrings of a module in Python, those of its values too, as Markdown, each with its line."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                lines = _SECTION.sub("", _MEMBER.sub(r"* \1", inspect.cleandoc(text)))
+                yield node.lineno, _DRAWING.sub("", lines)
+
+
+def doc_comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the text of the documentation comments of a module in Rust, the code blank, as one page."""
+    comments = [_RUST.match(line) for line in source.split("\n")]
+    yield 1, _DRAWING.sub("", "\n".join((each and each[1]) or "" for each in comments))
+
+
+def files(pattern: str) -> list[str]:
+    """List the files of the repository."""
+    listed = subprocess.run(["git", "ls-files", pattern], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return listed.splitlines()
+
+
 def test_sentences_of_pages_are_short() -> None:
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    pages = listed.splitlines()
+    pages = files("*.md")
     assert "README.md" in pages
     found = [f"{path}:{line}: {each}" for path in pages for line, each in long_sentences((ROOT / path).read_text("utf-8"))]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts", "known"),
+    [
+        ("*.py", docstrings, "conftest.py"),
+        ("*.pyi", docstrings, "shared/native/python/graphtide_native/_native.pyi"),
+        ("*.rs", doc_comments, "shared/native/crates/graphtide-py/src/lib.rs"),
+    ],
+)
+def test_sentences_of_docstrings_are_short(pattern: str, texts: Callable[[str], Iterator[tuple[int, str]]], known: str) -> None:
+    sources = files(pattern)
+    assert known in sources
+    found = [
+        f"{path}:{start + line - 1}: {each}"
+        for path in sources
+        for start, text in texts((ROOT / path).read_text("utf-8"))
+        for line, each in long_sentences(text)
+    ]
     assert not found, "\n".join(found)
 
 
@@ -65,3 +115,29 @@ def test_a_long_sentence_is_found_wherever_it_stands() -> None:
         (1, f"{short.removesuffix('word')}`code` [x")
     ]
     assert [line for line, _ in long_sentences(f"{short}\nword")] == [1]
+
+
+def test_a_long_sentence_is_found_in_every_kind_of_docstring() -> None:
+    sentence = " ".join(["word"] * (MOST_WORDS + 1))
+    python = f'''"""{sentence}
+
+a row      {sentence}
+>>> {sentence}
+"""
+
+PLACE = 1
+"""{sentence}"""
+
+
+def act() -> None:
+    """Do it.
+
+    Args:
+        one: {" ".join(["word"] * (MOST_WORDS - 1))}
+        two: {sentence}
+    """
+'''
+    found = [start + line - 1 for start, text in docstrings(python) for line, _ in long_sentences(text)]
+    assert sorted(found) == [1, 8, 16]
+    rust = f"//! {sentence}\nuse one;\n\n/// {sentence}\n// {sentence}\nfn act() {{}} // {sentence}\n"
+    assert [line for _, text in doc_comments(rust) for line, _ in long_sentences(text)] == [1, 4]
