@@ -6,20 +6,19 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from itertools import cycle
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from graphtide_testing.servers import KafkaServer, RedisServer, ServerError, process, tools
+from graphtide_testing.servers.class_archive import archive_of_kafka
+from graphtide_testing.servers.fixtures import folder_of_run
 from graphtide_testing.servers.kafka import KafkaBrokers
 from graphtide_testing.servers.process import Process
 from graphtide_testing.servers.sharing import share
 from graphtide_testing.waiting import wait_until
 from redis import Redis
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_kafka_comes_back_after_a_crash_with_what_it_had(kafka_to_crash: KafkaServer) -> None:
@@ -31,6 +30,12 @@ def test_kafka_comes_back_after_a_crash_with_what_it_had(kafka_to_crash: KafkaSe
     kafka_to_crash.start()
     assert kafka_to_crash.bootstrap == address
     assert "kept" in client.list_topics(timeout=20).topics
+
+
+def test_a_broker_maps_the_classes_that_the_first_one_wrote(kafka: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    pid = (folder_of_run("kafka", tmp_path_factory) / "kafka.pid").read_text()
+    mapped = {line.rpartition(" ")[2] for line in Path(f"/proc/{pid}/maps").read_text().splitlines()}
+    assert str(archive_of_kafka()) in mapped
 
 
 def test_kafka_that_lost_its_disk_comes_back_empty_as_the_same_cluster_at_the_same_address(kafka_to_crash: KafkaServer) -> None:

@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 
 from graphtide_testing.servers import KafkaServer, RedisServer, ServerError
+from graphtide_testing.servers.class_archive import kafka_classes
+from graphtide_testing.servers.kafka import run_once
 from graphtide_testing.servers.tools import CACHE, prepare
 
 _WHERE = CACHE / "servers"
@@ -72,7 +74,13 @@ def _folder() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-_VERBS = {"up": up, "down": down, "status": status, "prepare": prepare}
+def get_ready() -> None:
+    """Find or make everything, so that servers start in seconds."""
+    prepare()
+    kafka_classes(run_once)
+
+
+_VERBS = {"up": up, "down": down, "status": status, "prepare": get_ready}
 
 if __name__ == "__main__":
     sys.exit(main())

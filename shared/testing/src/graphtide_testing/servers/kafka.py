@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from graphtide_testing.servers.class_archive import kafka_classes
 from graphtide_testing.servers.process import Process, ServerError, Usage, free_ports
 from graphtide_testing.servers.tools import kafka_jars, program
 
@@ -124,15 +125,22 @@ class KafkaServer:
         Raises:
             ServerError: it does not start, or what it needs is missing.
         """
-        classpath = f"{kafka_jars()}{os.sep}*"
-        java = program("java")
-        if not self._properties.exists():
-            self._write_properties()
-        if not (self._data / "meta.properties").exists():
-            self._format(java, classpath)
-        self._process.start([java, *_JVM, "-cp", classpath, "kafka.Kafka", str(self._properties)], self.answers)
+        self.start_with(kafka_classes(run_once))
         if self._security and self._security.may:
             self._allow(self._security.may)
+
+    def start_with(self, options: list[str]) -> None:
+        """Start it as `start` does, with these options of the virtual machine, and without rules of who may do what.
+
+        Raises:
+            ServerError: it does not start, or what it needs is missing.
+        """
+        if not self._properties.exists():
+            self._write_properties()
+        java = [program("java"), *_JVM, *options, "-cp", f"{kafka_jars()}{os.sep}*"]
+        if not (self._data / "meta.properties").exists():
+            self._format(java)
+        self._process.start([*java, "kafka.Kafka", str(self._properties)], self.answers)
 
     def answers(self) -> bool:
         """Return whether a broker stands ready behind the address."""
@@ -205,15 +213,15 @@ class KafkaServer:
         draft.write_text(settings)
         draft.rename(self._properties)
 
-    def _format(self, java: str, classpath: str) -> None:
+    def _format(self, java: list[str]) -> None:
         """Make empty storage."""
         self.forget()
         users = self._security.of_storage() if self._security else []
         cluster = (self._folder / "kafka.cluster").read_text()
-        tool = [java, *_JVM, "-cp", classpath, "kafka.tools.StorageTool"]
+        # An id may begin with a dash, so it must not stand alone.
+        tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(self._properties), *users]
         done = subprocess.run(  # noqa: S603 - made here, of our own parts
-            # An id may begin with a dash, so it must not stand alone.
-            [*tool, "format", f"--cluster-id={cluster}", "-c", str(self._properties), *users],
+            [*java, *tool],
             capture_output=True,
             text=True,
             check=False,
@@ -222,6 +230,17 @@ class KafkaServer:
             self.forget()
             message = f"Kafka's storage cannot be formatted:\n{(done.stdout + done.stderr).strip()[-2000:]}"
             raise ServerError(message)
+
+
+def run_once(folder: Path, option: str) -> None:
+    """Start a broker with one more option of its virtual machine, and end it in good order.
+
+    Raises:
+        ServerError: it does not start.
+    """
+    server = KafkaServer(folder)
+    server.start_with([option])
+    server.stop()
 
 
 class KafkaBrokers(KafkaServer):

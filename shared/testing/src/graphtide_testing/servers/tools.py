@@ -8,10 +8,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from graphtide_testing.servers.process import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CACHE: Final = Path(__file__).parents[5] / ".cache"
 """The repository's folder for what can be fetched again."""
@@ -51,9 +55,7 @@ def kafka_jars() -> Path:
     """
     digest = hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]
     jars = CACHE / f"kafka-{digest}"
-    CACHE.mkdir(exist_ok=True)
-    with (CACHE / "kafka.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with once("kafka"):
         if not jars.exists():
             with tempfile.TemporaryDirectory(dir=CACHE) as folder:
                 copied = Path(folder) / "jars"
@@ -63,8 +65,17 @@ def kafka_jars() -> Path:
     return jars
 
 
+@contextmanager
+def once(name: str) -> Iterator[None]:
+    """Hold the lock of a part of the cache: one process makes it, and others find it."""
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def prepare() -> None:
-    """Find or fetch everything, so that starting servers takes seconds."""
+    """Find or fetch all programs and jars, so that starting servers takes seconds."""
     for name in _PACKAGES:
         program(name)
     kafka_jars()
