@@ -58,8 +58,11 @@ def test_what_a_run_has_started_dies_with_it(tmp_path: Path, test: str, options:
     (tmp_path / "test_it.py").write_text(TESTS)
     base = tmp_path / "base" / "run"
     base.parent.mkdir()
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "graphtide_testing.orphans", "-p", "no:cacheprovider", *options]
+    plugins = ("graphtide_testing.orphans", "pytest_timeout", "xdist.plugin", "no:cacheprovider")
+    command = [sys.executable, "-m", "pytest", "-q", *(part for name in plugins for part in ("-p", name)), *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    # Plugins that happen to be installed would take most of the time.
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     ended = subprocess.run(
         [
             *command,
