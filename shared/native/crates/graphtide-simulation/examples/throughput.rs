@@ -13,7 +13,7 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 use graphtide_simulation::{Arrival, Course, Found, Funnel, Limits, Query, QueryEdge, QueryError, Report, Simulation, Variant};
 
-#[path = "../tests/support/oracle.rs"]
+#[path = "../tests/simulation/support/oracle.rs"]
 #[allow(clippy::unwrap_used, dead_code, reason = "it is a part of the tests")]
 mod oracle;
 

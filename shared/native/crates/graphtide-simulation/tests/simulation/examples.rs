@@ -1,11 +1,9 @@
 //! The examples of the paper, as far as its text gives them; its drawings are not part of the text.
 
-mod support;
-
+use crate::support::driver::{Driver, VARIANTS};
+use crate::support::oracle::{Edge, Emitted, Pair};
 use graphtide_simulation::found::Kind;
 use graphtide_simulation::{Query, QueryEdge, Report};
-use support::driver::{Driver, VARIANTS};
-use support::oracle::{Edge, Emitted, Pair};
 
 fn query(vertices: usize, edges: &[(u8, u8, u32)], before: &[(u8, u8)], window: i64) -> Query {
     let edges = edges.iter().map(|&(source, target, kind)| QueryEdge { source, target, kind }).collect();

@@ -1,10 +1,8 @@
 //! Windows for which a rule of the paper, as it is printed, reports too little or too much.
 
-mod support;
-
+use crate::support::driver::{Driver, VARIANTS};
+use crate::support::oracle::Edge;
 use graphtide_simulation::{Query, QueryEdge, Report};
-use support::driver::{Driver, VARIANTS};
-use support::oracle::Edge;
 
 fn path(kinds: &[u32], before: &[(u8, u8)]) -> Query {
     let edge = |(place, &kind): (usize, &u32)| QueryEdge { source: place as u8, target: place as u8 + 1, kind };
@@ -20,7 +18,7 @@ fn edge(ts: u32, source: u32, target: u32, fits: u64) -> Edge {
 fn reported(query: &Query, stream: &[Edge]) -> [Vec<Vec<u32>>; 3] {
     VARIANTS.map(|variant| {
         let mut driver = Driver::new(query, variant);
-        let ids = |emitted: Vec<support::oracle::Emitted>| {
+        let ids = |emitted: Vec<crate::support::oracle::Emitted>| {
             let mut ids: Vec<u32> = emitted.iter().flat_map(|emitted| emitted.pairs.iter().map(|pair| pair.1)).collect();
             ids.dedup();
             ids

@@ -1,7 +1,8 @@
 //! What an engine holds and lets go over its life: windows, deletions, limits, consumption, replays.
 
-mod support;
-
+use crate::support::driver::{Driver, VARIANTS};
+use crate::support::oracle::{Edge, Emitted};
+use crate::support::streams::{Random, Record, query, stream};
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
@@ -9,9 +10,6 @@ use graphtide_simulation::found::Kind;
 use graphtide_simulation::{
     Arrival, ConsumptionCursor, Course, Found, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
 };
-use support::driver::{Driver, VARIANTS};
-use support::oracle::{Edge, Emitted};
-use support::streams::{Random, Record, query, stream};
 
 /// The path a -> b -> c by edges of two kinds.
 fn path(window: i64, report: Report) -> Query {

@@ -2,12 +2,10 @@
 //!
 //! `GRAPHTIDE_SEEDS` sets how many streams are tried for each policy.
 
-mod support;
-
+use crate::support::driver::{Driver, variants};
+use crate::support::oracle::Oracle;
+use crate::support::streams::{Random, Record, query, stream};
 use graphtide_simulation::Report;
-use support::driver::{Driver, variants};
-use support::oracle::Oracle;
-use support::streams::{Random, Record, query, stream};
 
 fn seeds() -> u64 {
     std::env::var("GRAPHTIDE_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(400)

@@ -1,10 +1,8 @@
 //! A benchmark that looks on sees what verification takes, and changes no report.
 
-mod support;
-
+use crate::support::driver::{Driver, variants};
+use crate::support::streams::{Random, query, stream};
 use graphtide_simulation::{Probe, Report};
-use support::driver::{Driver, variants};
-use support::streams::{Random, query, stream};
 
 #[test]
 fn what_is_known_may_be_computed_anew_for_every_edge() {

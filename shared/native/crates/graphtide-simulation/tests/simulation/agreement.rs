@@ -1,12 +1,10 @@
 //! The engines agree on streams too long and too wide for the oracle: many components that grow, join, fall apart and are
 //! verified in part.
 
-mod support;
-
+use crate::support::driver::{Driver, VARIANTS};
+use crate::support::oracle::Edge;
+use crate::support::streams::{Random, Record, query};
 use graphtide_simulation::{Query, Report, Simulation};
-use support::driver::{Driver, VARIANTS};
-use support::oracle::Edge;
-use support::streams::{Random, Record, query};
 
 /// Every search ends in one way, and every edge that was taken left in one way or is held.
 fn assert_adds_up(simulation: &Simulation, query: &Query) {

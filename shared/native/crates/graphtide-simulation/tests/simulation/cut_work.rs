@@ -1,15 +1,13 @@
 //! Work that is refused costs reports, and nothing else: what is reported afterwards is still what the definition says.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::driver::{Driver, VARIANTS};
+use crate::support::oracle::{Oracle, Pair};
+use crate::support::streams::{Random, Record, query, stream};
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_simulation::Report;
 use graphtide_simulation::found::Kind;
-use support::driver::{Driver, VARIANTS};
-use support::oracle::{Oracle, Pair};
-use support::streams::{Random, Record, query, stream};
 
 #[test]
 fn after_a_cut_components_are_those_of_the_definition() {
