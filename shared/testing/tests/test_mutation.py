@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_testing.mutation.__main__ import all_mutants, sample
 from graphtide_testing.mutation.mutants import mutants
+from graphtide_testing.seeds import sample as random_sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,9 +113,9 @@ def test_what_is_no_behaviour_is_never_changed(source: str) -> None:
     assert changes(source) == []
 
 
-def test_every_mutant_of_this_package_parses_and_means_something_else(pytestconfig: pytest.Config) -> None:
+def test_mutants_of_a_package_parse_and_mean_something_else(pytestconfig: pytest.Config) -> None:
     files = sorted((pytestconfig.rootpath / "shared/core/src/graphtide_core").rglob("*.py"))
-    for file in files:
+    for file in {*files[::8], *random_sample(files, 4)}:
         source = file.read_text()
         tree = ast.dump(ast.parse(source))
         for mutant in mutants(source):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TESTS = """
 from pathlib import Path
-from graphtide_testing.seeds import seeds
+from graphtide_testing.seeds import sample, seeds
 from hypothesis import given, settings, strategies as st
 
 settings.register_profile("fixed", max_examples=16, derandomize=True)
@@ -39,6 +39,10 @@ def test_loop():
     for number in seeds(16):
         drawn("loop", number)
 
+def test_sample():
+    for number in sample(range(1_000), 3):
+        drawn("sample", number)
+
 @given(number=st.integers(0, 10**12))
 def test_that_fails_for_what_is_new(number):
     known = Path("known")
@@ -50,14 +54,23 @@ def test_that_fails_for_what_is_new(number):
 """
 
 
+PLUGINS = [
+    part
+    for name in ("_hypothesis_pytestplugin", "xdist.plugin", "graphtide_testing.seeds", "no:cacheprovider")
+    for part in ("-p", name)
+]
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Plugins that happen to be installed would take most of the time."""
+
+
 def run(folder: Path, *options: str, only: str = "not fails", **more: str) -> tuple[str, dict[str, list[str]]]:
     """Return what a run printed, and what its tests drew."""
     folder.mkdir()
     (folder / "test_it.py").write_text(TESTS)
-    command = [sys.executable, "-m", "pytest", "-p", "graphtide_testing.seeds", "-p", "no:cacheprovider", "-k", only, *options]
-    environment = {name: value for name, value in os.environ.items() if name != VARIABLE} | more
+    command = [sys.executable, "-m", "pytest", *PLUGINS, "-k", only, *options]
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE} | ALONE | more
     said = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False).stdout
-    kinds = ("function", "method", "loop")
+    kinds = ("function", "method", "loop", "sample")
     return said, {kind: (folder / kind).read_text().split() for kind in kinds if (folder / kind).exists()}
 
 
@@ -68,6 +81,9 @@ def test_cases_are_fixed_but_for_a_few_of_the_seed(tmp_path: Path) -> None:
     _, none = run(tmp_path / "none", "--graphtide-seed", "0")
     assert "--graphtide-seed 7 repeats them" in said
     assert first == same, "workers have the seed of their run"
+    assert "sample" not in none
+    assert len({*first["sample"]}) == len({*other["sample"]}) == 3
+    assert first["sample"] != other["sample"]
     for kind, count, new in (("function", 16, 3), ("method", 8, 2), ("loop", 16, 2)):
         assert len(none[kind]) == count
         assert first[kind][:count] == other[kind][:count] == none[kind]
@@ -85,8 +101,9 @@ def test_each_run_has_a_seed_of_its_own_which_a_failure_names(tmp_path: Path) ->
 
 def test_what_is_no_seed_is_refused(tmp_path: Path) -> None:
     said = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "graphtide_testing.seeds", "--graphtide-seed", "seven"],
+        [sys.executable, "-m", "pytest", *PLUGINS, "--graphtide-seed", "seven"],
         cwd=tmp_path,
+        env=os.environ | ALONE,
         capture_output=True,
         text=True,
         check=False,

@@ -10,13 +10,15 @@ from __future__ import annotations
 import os
 import secrets
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 from hypothesis import is_hypothesis_test, seed, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
+
+_T = TypeVar("_T")
 
 VARIABLE: Final = "GRAPHTIDE_TEST_SEED"
 
@@ -66,6 +68,16 @@ def seeds(count: int, first: int = 0) -> Iterator[int]:
         drawn = Random(_seed())  # noqa: S311 - cases, not secrets
         for _ in range(_new(count)):
             yield drawn.randrange(10**9, 2 * 10**9)
+
+
+def sample(values: Sequence[_T], count: int) -> list[_T]:
+    """Return so many of the values, by the seed of the run; none if nothing is new.
+
+    Where Hypothesis tries much harder, as at night, they are all of the values.
+    """
+    if settings().max_examples >= _HARD:
+        return list(values)
+    return Random(_seed()).sample(values, count) if _seed() != _NONE else []  # noqa: S311 - cases, not secrets
 
 
 @pytest.hookimpl(wrapper=True)
