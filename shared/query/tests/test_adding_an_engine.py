@@ -43,8 +43,10 @@ def list_engines() -> set[str]:
 
 def names_engines(file: Path) -> bool:
     """Whether a file of Python has the name of an engine as a text, or imports the class of its plans."""
-    classes = {each.__name__ for each in PLANS}
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    classes, text = {each.__name__ for each in PLANS}, file.read_text("utf-8")
+    if not any(name in text for name in (*NAMES, *classes)):
+        return False
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in NAMES:
             return True
         if isinstance(node, ast.ImportFrom) and not classes.isdisjoint(each.name for each in node.names):

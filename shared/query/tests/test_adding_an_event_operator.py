@@ -30,8 +30,10 @@ def recipe() -> str:
 
 def names_operators(file: Path) -> bool:
     """Whether a file imports the class of an operator."""
-    classes = {each.__name__ for each in OPERATORS.values()}
-    imports = (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.ImportFrom))
+    classes, text = {each.__name__ for each in OPERATORS.values()}, file.read_text("utf-8")
+    if "graphtide_core.event_expression" not in text:
+        return False
+    imports = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom))
     return any(
         node.module == "graphtide_core.event_expression" and not classes.isdisjoint(each.name for each in node.names)
         for node in imports
