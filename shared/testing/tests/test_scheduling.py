@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-from graphtide_testing.scheduling import TOGETHER, mix, name_group
+from graphtide_testing.scheduling import APART, TOGETHER, mix, name_group
 
 ROOT = Path(__file__).parents[3]
 
@@ -31,24 +32,29 @@ def test_every_group_has_tests() -> None:
         if line.startswith("def test_")
     ]
     assert {name_group(test) for test in tests} >= TOGETHER.keys()
+    assert all(any(test.startswith(file) for test in tests) for file in APART)
 
 
 def test_rare_values_are_spread_and_each_kind_keeps_its_order() -> None:
-    assert mix("abcdefXYghi", str.isupper) == list("abXcdefgYhi")
+    assert mix("abcdefXYghi", str.isupper) == list("aXbcYdefghi")
     assert mix("abc", str.isupper) == list("abc")
     assert mix("", str.isupper) == []
 
 
-def test_another_test_is_alone() -> None:
-    assert name_group("a/test_b.py::test_c[d]") == "a/test_b.py::test_c[d]"
+def test_tests_of_a_file_are_a_group_unless_they_take_long() -> None:
+    assert name_group("a/test_b.py::test_c[d]") == "a/test_b.py"
+    assert {name_group(f"{file}test_c[d]") for file in APART} == {f"{file}test_c[d]" for file in APART}
 
 
 def test_a_group_runs_in_one_worker(tmp_path: Path) -> None:
     names = ("test_a_on_spark", "test_b_on_spark", "test_c")
     for name in names:
         (tmp_path / f"{name}.py").write_text(TESTS)
-    program = [sys.executable, "-m", "pytest", "-n", "2", "-p", "graphtide_testing.scheduling", "-p", "no:cacheprovider", "."]
-    done = subprocess.run(program, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120)
+    plugins = ("xdist.plugin", "graphtide_testing.scheduling", "no:cacheprovider")
+    program = [sys.executable, "-m", "pytest", "-n", "2", *(part for name in plugins for part in ("-p", name)), "."]
+    # Plugins that happen to be installed would take most of the time.
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(program, cwd=tmp_path, env=alone, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     workers = {name: (tmp_path / f"{name}.workers").read_text().split() for name in names}
     assert [len(each) for each in workers.values()] == [6] * 3

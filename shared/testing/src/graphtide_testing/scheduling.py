@@ -1,7 +1,9 @@
 """A pytest plugin that spreads tests over the workers of pytest-xdist.
 
-One worker runs all of a group: tests that share something dear within a process. Other tests go one by one to the worker that
-is free. Files of tests that wait for servers stand between files of tests that compute, so that a core is seldom idle.
+One worker runs all tests of a file, so what they share is made once: fixtures of the module, streams, expected matches. Groups
+of files share something dear within a process. Tests of a few long files share nothing dear, and go one by one to the worker
+that is free. Files of tests that wait for servers are spread over files of tests that compute, so that a core is seldom idle.
+They come early: what runs last, when workers become idle, is short.
 
 pytest-xdist has groups of its own (`--dist loadgroup`), which it writes into the ids of tests. From pytest 9.2 on these ids do
 not change, so its groups do nothing.
@@ -24,22 +26,26 @@ _T = TypeVar("_T")
 
 TOGETHER: Final[Mapping[str, str]] = {
     "_on_spark.py::": "a session of Spark belongs to its process, and takes half a minute of processor time",
-    "::test_what_was_stored_before_a_cut": "the true matches of its streams are computed once a process",
-    "e2e_tests/test_install.py::": "environments take gigabytes while they are installed",
-    "e2e_tests/images/test_services_in_images.py::": "images take gigabytes while they are built",
+    "e2e_tests/chart/": "what Helm makes of the sets of values is rendered once a process",
 }
-"""Parts of ids of tests that run in one worker, and why."""
+"""Parts of ids of tests of several files that run in one worker, and why."""
+
+APART: Final = ("e2e_tests/documents/test_every_block.py::",)
+"""Files whose tests take minutes together, and share nothing dear."""
 
 
 def name_group(nodeid: str) -> str:
-    """Return the group of a test: one of `TOGETHER`, or the test alone."""
-    return next((part for part in TOGETHER if part in nodeid), nodeid)
+    """Return the group of a test: one of `TOGETHER`, its file, or, in a file of `APART`, the test alone."""
+    file, separator, _ = nodeid.partition("::")
+    return next((part for part in TOGETHER if part in nodeid), nodeid if file + separator in APART else file)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
-    """Return the scheduler of a run with several workers; it begins with the largest group."""
+    """Return the scheduler of a run with several workers; groups come in the order of their first tests."""
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - most runs of pytest have one worker
+
+    config.option.loadscopereorder = False
 
     class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
@@ -50,11 +56,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mix the files of tests, where this process is one of several workers."""
+    """Put groups of files first, then mix the other files, where this process is one of several workers."""
     if not hasattr(config, "workerinput"):
         return
     files = [list(own) for _, own in groupby(items, key=lambda item: item.path)]
-    items[:] = [item for own in mix(files, _waits) for item in own]
+    files.sort(key=lambda own: name_group(own[0].nodeid) not in TOGETHER)
+    together = sum(name_group(own[0].nodeid) in TOGETHER for own in files)
+    items[:] = [item for own in [*files[:together], *mix(files[together:], _waits)] for item in own]
 
 
 def _waits(tests: list[pytest.Item]) -> bool:
@@ -62,12 +70,12 @@ def _waits(tests: list[pytest.Item]) -> bool:
 
 
 def mix(values: Iterable[_T], is_rare: Callable[[_T], bool]) -> list[_T]:
-    """Return the values with the rare ones spread evenly over the others; each kind keeps its order."""
+    """Return the values with the rare ones spread evenly over the first half of the others; each kind keeps its order."""
     kinds: dict[bool, list[_T]] = {True: [], False: []}
     for value in values:
         kinds[is_rare(value)].append(value)
     placed = [
-        ((place + 0.5) / len(own), number, value)
+        ((place + 0.5) / len(own) / (2 if is_rare(own[0]) else 1), number, value)
         for number, own in enumerate(kinds.values())
         for place, value in enumerate(own)
     ]
