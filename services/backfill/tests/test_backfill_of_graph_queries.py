@@ -118,16 +118,27 @@ def test_reports_between_two_times_are_those_of_one_pass_then(tmp_path: Path, st
     assert found
 
 
-@pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl"])
-def test_results_are_merged_into_one_file_in_the_order_of_detection(tmp_path: Path, ending: str) -> None:
-    history, output = tmp_path / "history.jsonl", tmp_path / f"results.{ending}"
+@pytest.fixture(scope="module")
+def in_slices(tmp_path_factory: pytest.TempPathFactory) -> tuple[ResultFolder, list[tuple[object, ...]]]:
+    """The results of a run in slices, and those of one pass."""
+    folder = tmp_path_factory.mktemp("slices")
+    history = folder / "history.jsonl"
     write(history, "jsonl")
-    _, results = run_backfill(TEXT, history, "jsonl", tmp_path / "run", Asked(slice_length=11))
+    _, results = run_backfill(TEXT, history, "jsonl", folder / "run", Asked(slice_length=11))
+    return results, match(TEXT, history, folder)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl"])
+def test_results_are_merged_into_one_file_in_the_order_of_detection(
+    in_slices: tuple[ResultFolder, list[tuple[object, ...]]], tmp_path: Path, ending: str
+) -> None:
+    results, expected = in_slices
+    output = tmp_path / f"results.{ending}"
     write_all(results, results.finished(), output)
     readers = {"parquet": pq.read_table, "arrow": feather.read_table}
     table = readers[ending](output) if ending in readers else None
     records = output.read_text().splitlines() if table is None else table.column("record").to_pylist()
-    assert list_results(records) == match(TEXT, history, tmp_path)
+    assert list_results(records) == expected
     times = [json.loads(each)["detected_at"] for each in records]
     assert times == sorted(times)
     if table is not None:

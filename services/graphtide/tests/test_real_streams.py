@@ -56,8 +56,8 @@ ON mathoverflow WINDOW 7d
 """
 
 STREAMS = [
-    ("iot23_34_1.csv.gz", IOT, TimeUnit.MILLISECOND, 20_000, 900),
-    ("mathoverflow.csv.gz", QUESTIONS, TimeUnit.SECOND, 1_500, 2_500),
+    ("iot23_34_1.csv.gz", IOT, TimeUnit.MILLISECOND, 20_000, 700),
+    ("mathoverflow.csv.gz", QUESTIONS, TimeUnit.SECOND, 1_500, 1_500),
 ]
 
 

@@ -61,7 +61,7 @@ def as_reported(edges: list[Edge]) -> list[tuple[Any, ...]]:
 def test_edges_come_with_results_and_go_with_what_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_edges, "_FEW", 2)
     deletions = 0
-    for seed in seeds(60):
+    for seed in seeds(30):
         rng = random.Random(seed)
         query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
         found = as_reported(list(graphtide.match(query, list(edges)).edges()))
@@ -85,7 +85,7 @@ def as_records(edges: list[Edge]) -> list[dict[str, Any]]:
 def test_lines_of_edges_are_the_edges_of_the_interface(tmp_path: Path) -> None:
     text, stream, found = tmp_path / "q.gtp", tmp_path / "s.jsonl", tmp_path / "edges.jsonl"
     deletions = 0
-    for seed in seeds(40):
+    for seed in seeds(30):
         rng = random.Random(seed)
         query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
         text.write_text(print_pattern(query))

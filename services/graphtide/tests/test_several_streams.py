@@ -86,14 +86,14 @@ def test_merged_streams_are_answered_as_the_oracle_does(
 
 def test_many_random_queries_over_two_streams() -> None:
     emitted = of_both = 0
-    for seed in seeds(160):
+    for seed in seeds(90):
         rng = random.Random(seed)
         query = random_graph_query(rng, SHAPE)
         found = check(query, random_stream(rng, STREAM), random_stream(rng, STREAM))
         emitted += found
         of_both += found if len(query.streams) == 2 else 0
-    assert emitted > 160
-    assert of_both > 40, "cases must have results of several streams"
+    assert emitted > 90
+    assert of_both > 20, "cases must have results of several streams"
 
 
 def test_the_recommendations_of_figure_7() -> None:

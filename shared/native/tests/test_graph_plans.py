@@ -154,7 +154,7 @@ def test_the_path_of_a_predicate_that_is_a_join_and_only_renamed() -> None:
 
 def test_searched_plans_and_any_order_of_joins_keep_the_reports() -> None:
     emitted = 0
-    for seed in seeds(75, 2_000):
+    for seed in seeds(50, 2_000):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS))
         edges = random_stream(rng, StreamShape(labels=("a", "b", "c"), vertices=3, max_records=24))

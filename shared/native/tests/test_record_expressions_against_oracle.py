@@ -103,8 +103,9 @@ def test_a_text_that_is_made_is_at_most_so_long(make: object, extra: int) -> Non
     assert (expected is None) == (extra == 1)
 
 
-@pytest.mark.parametrize("text", ["a", "A", "1", "ä"])
-@pytest.mark.parametrize("function", ["lower", "upper", "host_of"])
+@pytest.mark.parametrize(
+    ("function", "text"), [("lower", "A"), ("lower", "ä"), ("upper", "a"), ("upper", "ä"), ("host_of", "A"), ("host_of", "1")]
+)
 def test_letters_of_a_long_text_are_unknown(function: str, text: str) -> None:
     call = FunctionCall(function, (FieldPath(("t",)),))
     longest = LONGEST_TEXT // len(text.encode())

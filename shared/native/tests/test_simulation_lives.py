@@ -165,7 +165,7 @@ def test_one_life_or_many(seed: int, report: Report) -> None:
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_many_lives(report: Report) -> None:
     emitted = 0
-    for seed in seeds(50):
+    for seed in seeds(30):
         rng = random.Random(seed)
         emitted += compare_lives(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
     assert emitted > 30, "the cases must have matches"

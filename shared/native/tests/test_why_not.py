@@ -177,7 +177,7 @@ def test_what_is_said_of_an_edge_is_true(engine: str, pattern: SubgraphPattern, 
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_what_is_said_of_the_edges_of_many_random_streams_is_true(report: Report, counted: int) -> None:
     kinds: list[str] = []
-    for seed in seeds(60):
+    for seed in seeds(40):
         rng = random.Random(seed)
         pattern = random_pattern(
             rng, PatternShape(min_edges=2, max_edges=4, max_counted=counted, report=report, deduplication=False)
