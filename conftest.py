@@ -21,7 +21,7 @@ pytest_plugins = [
 
 # The same examples at every run: a failure in a change's tests is the change's. `graphtide_testing.seeds` adds a few.
 settings.register_profile(
-    "fast", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "fast", max_examples=16, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("slow", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
