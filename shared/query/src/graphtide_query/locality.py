@@ -1,7 +1,7 @@
 """Whether a pattern is local to the key of a stream in parts: whether each part may match it by itself.
 
-A pattern is local if all records of each of its matches are in one part, so that the parts together find what one pass over the
-whole stream finds. The proofs use what is written, and what follows from it by transitivity; they may miss a pattern that is
+A pattern is local if all records of each of its matches are in one part. Then the parts together find what one pass over the
+whole stream finds. The proofs use what is written, and what follows from it by transitivity. They may miss a pattern that is
 local, and never take one for local that is not.
 
 Deletions go to every part, and an id that comes again has the key of its first record.

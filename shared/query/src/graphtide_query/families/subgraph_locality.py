@@ -1,7 +1,7 @@
 """Whether a pattern of edges is local to the key of a stream in parts.
 
 A match of edges that differ is in one part if its edges have equal keys in every match. By a vertex key each part has all
-edges at the vertices that it owns, so a match whose edges all hang at one vertex is whole in the part of that vertex.
+edges at the vertices that it owns. So a match whose edges all hang at one vertex is whole in the part of that vertex.
 
 The components of dual simulation hang together by any vertex, so equal keys do not keep them apart: only a constant does.
 """

@@ -3,7 +3,7 @@
 Tuples of a window are sets: edges between the same vertices are one tuple, whatever their attributes. So only the ends of edges
 can keep tuples apart. The proof follows the rules: it finds the columns of each head whose vertex decides the part. All edges
 that a tuple follows from are then in the part of that vertex. A rule keeps a column if one variable stands in such a column of
-each of its atoms, and each atom is a single step: a longer path meets edges of other vertices.
+each of its atoms. Each atom must be a single step, since a longer path meets edges of other vertices.
 
 By a vertex key both columns of an input are such: the part of either end has the edge. Tuples of a part are exact where it
 owns the vertex in the column, so the output leaves out the others.
