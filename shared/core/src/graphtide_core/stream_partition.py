@@ -1,7 +1,7 @@
 """How a stream is divided into parts: the model of `PARTITION BY` in a `STREAM` statement.
 
-Each part has its own order and its own time. The key must be something that edges and events have. Only then can it follow from a
-pattern that the records of its matches are in one part.
+Each part has its own order and its own time. The key must be something that edges and events have. Only then can it follow
+from a pattern that the records of its matches are in one part.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Whether an event pattern is local to the key of a stream in parts.
 
 All events of a match, and those that must not come, have equal keys if `PARTITION BY` names the key. Without it, conditions may
-say so, where they always apply. One that reads an event of a branch of OR is true if another branch was taken. One that reads an
-event of a NOT says nothing of the others. So each such event is compared with the events that every match has.
+say so, where they always apply. One that reads an event of a branch of OR is true if another branch was taken. One that reads
+an event of a NOT says nothing of the others. So each such event is compared with the events that every match has.
 """
 
 from __future__ import annotations
