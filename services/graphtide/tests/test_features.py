@@ -103,7 +103,7 @@ def test_streams_by_name_have_features_of_their_own() -> None:
     symbols = Symbols()
     for name, records, text in (("flows", edges, STATED), ("other", others, "STREAM other FEATURE sent = count(*) OVER 10ms")):
         decoder = JsonLinesDecoder(symbols, ("size", "sent"), {}, keep_raw=False)
-        rows = counted.add_to(decoder.decode(to_json_lines(records)), name).to_records()
+        rows = counted.add_to(decoder.decode(to_json_lines(records)), None, name).to_records()
         assert {row["id"]: row["attributes"]["sent"] for row in rows} == {
             identity: each["e.sent"] for identity, each in expect(records, text).items()
         }
@@ -113,7 +113,7 @@ def test_streams_by_name_have_features_of_their_own() -> None:
 def test_what_no_pattern_reads_is_not_counted() -> None:
     counted = CountedFeatures(parse_streams(STATED), set(), TimeUnit.MILLISECOND)
     batch = JsonLinesDecoder(Symbols(), ("size",), {}, keep_raw=False).decode(to_json_lines(draw_edges(5)))
-    assert counted.add_to(batch) is batch
+    assert counted.add_to(batch, None) is batch
     assert counted.names == ()
 
 
@@ -130,11 +130,11 @@ def test_a_pattern_that_reads_a_feature_is_warned_of_nothing(tmp_path: Path) -> 
 
 def test_windows_that_are_too_long_to_hold_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "MOST_RECORDS", 20)
-    monkeypatch.setattr(native.StreamFeatures.__init__, "__defaults__", (20,))
+    monkeypatch.setattr(native.StreamFeatures.__init__, "__defaults__", (None, 20, 20))
     (definition,) = parse_streams("STREAM flows FEATURE n = count(*) OVER 1h")
     counted = CountedFeatures([definition], {"n"}, TimeUnit.MILLISECOND)
     batch = JsonLinesDecoder(Symbols(), ("n",), {}, keep_raw=False).decode(to_json_lines(draw_edges(7)))
-    assert max(row["attributes"]["n"] for row in counted.add_to(batch).to_records()) == 21
+    assert max(row["attributes"]["n"] for row in counted.add_to(batch, None).to_records()) == 21
     assert counted.losses() == [
         "40 records of stream flows left the windows of its features early: they hold 20. Shorten OVER, or state WHERE"
     ]
@@ -150,5 +150,5 @@ def test_a_feature_over_an_attribute_that_is_not_there_is_said(tmp_path: Path) -
         list(graphtide.match(pattern, tmp_path / "flows.csv", options))
     assert refused.value.hint == "did you mean size?"
     counted = CountedFeatures(parse_streams(stated), {"sent"}, TimeUnit.MILLISECOND)
-    counted.add_to(JsonLinesDecoder(Symbols(), ("sise", "sent"), {}, keep_raw=False).decode(to_json_lines(draw_edges(8))))
-    assert counted.losses() == ["no record of stream flows had the attribute 'sise', which its features read"]
+    counted.add_to(JsonLinesDecoder(Symbols(), ("sise", "sent"), {}, keep_raw=False).decode(to_json_lines(draw_edges(8))), None)
+    assert counted.losses() == ["no record of stream flows had the attribute 'sise', which its windows read"]

@@ -242,11 +242,16 @@ def test_versions_of_a_statement_read_and_order_as_in_the_built_in_sequencer(see
     worker.close()
 
 
-FEATURED = f"""STREAM flows {READS} ID id SET bytes = bytes LATENESS 6ms DUPLICATES update
-FEATURE sent = sum(bytes) PER src OVER 9ms
-FEATURE fan = count(DISTINCT dst) PER src OVER 30ms WHERE bytes > 2
-FEATURE surge = count(*) OVER 3ms AGAINST 20ms
-"""
+FEATURED = "\n".join(
+    [
+        f"STREAM flows {READS} ID id SET bytes = bytes LATENESS 6ms DUPLICATES update",
+        "FEATURE sent = sum(bytes) PER src OVER 9ms",
+        "FEATURE fan = count(DISTINCT dst) PER src OVER 30ms WHERE bytes > 2",
+        "FEATURE surge = count(*) OVER 3ms AGAINST 20ms",
+        "EMIT EDGE (src:host)-[:burst]->(dst) EVERY 12ms SET n = count(*), total = sum(bytes) HAVING n > 1",
+        "EMIT EDGE (dst)-[:fan]->(dst) EVERY 5ms SET hosts = count(DISTINCT src)",
+    ]
+)
 
 
 @pytest.mark.parametrize("forgets", [False, True])
@@ -265,6 +270,7 @@ def test_features_are_those_of_the_built_in_sequencer(seed: int, *, forgets: boo
     Job(job, Task(TOPICS, FLOWS, ordering=ordering), forgets=forgets, records_in_a_batch=3).run()
     expected = ordered_edges(built_in, TOPICS, FLOWS)
     assert {"sent", "fan", "surge"} <= {name for each in expected for name, value in each.attributes if value}
+    assert {"burst", "fan"} <= {each.label for each in expected}
     assert ordered_edges(job, TOPICS, FLOWS) == expected
 
 

@@ -10,6 +10,7 @@ from graphtide_core.event import Event
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.predicate import Aggregation
 from graphtide_core.stream_features import MOST_EXACT, Feature
+from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_native.features import StreamFeatures
 from graphtide_native.records import JsonLinesDecoder, Symbols
@@ -36,7 +37,7 @@ def streams(draw: st.DrawFn) -> list[Edge | Event]:
     ts = draw(st.integers(-5, 5))
     for ordinal in range(draw(st.integers(1, 20))):
         ts += draw(st.sampled_from([0, 0, 1, 1, 2, 9]))
-        given_id = draw(st.sampled_from([None, None, "i", "j", "7"]))
+        given_id = draw(st.sampled_from([None, None, "i", "j", "7", "emit:x"]))
         is_deleted = given_id is not None and draw(st.integers(0, 2)) == 0
         identity = (EdgeId(str(ordinal) if given_id is None else given_id), EventTime(ts))
         operation = Operation.DELETE if is_deleted else Operation.INSERT
@@ -54,7 +55,7 @@ def streams(draw: st.DrawFn) -> list[Edge | Event]:
 
 def compute(features: Sequence[Feature], batches: Sequence[Sequence[Edge | Event]]) -> list[dict[str, Value]]:
     """Return the values of features for every insert, as the native stage has them."""
-    stage = StreamFeatures(features, TimeUnit.MILLISECOND)
+    stage = StreamFeatures(StreamWindows(tuple(features)), TimeUnit.MILLISECOND)
     symbols = Symbols()
     decoder = JsonLinesDecoder(symbols, (*stage.inputs, *stage.names), {}, keep_raw=False)
     found: list[dict[str, Value]] = []
@@ -132,7 +133,7 @@ def test_deletions_leave_long_windows_too() -> None:
 
 def test_a_full_log_lets_the_oldest_go() -> None:
     feature = Feature("f", Aggregation.COUNT, Duration(100), keys=("src",))
-    stage = StreamFeatures([feature], TimeUnit.MILLISECOND, 10)
+    stage = StreamFeatures(StreamWindows((feature,)), TimeUnit.MILLISECOND, most_records=10)
     decoder = JsonLinesDecoder(Symbols(), stage.names, {}, keep_raw=False)
     records = stage.add_to(decoder.decode(to_json_lines(edges(15, 3)))).to_records()
     assert [each["attributes"]["f"] for each in records] == [*range(1, 12), 11, 11, 11, 11]
@@ -140,7 +141,7 @@ def test_a_full_log_lets_the_oldest_go() -> None:
 
 
 def test_times_that_begin_anew_forget_all() -> None:
-    stage = StreamFeatures([Feature("f", Aggregation.COUNT, Duration(100))], TimeUnit.MILLISECOND)
+    stage = StreamFeatures(StreamWindows((Feature("f", Aggregation.COUNT, Duration(100)),)), TimeUnit.MILLISECOND)
     decoder = JsonLinesDecoder(Symbols(), stage.names, {}, keep_raw=False)
 
     def counts(records: Sequence[Edge]) -> list[Value]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graphtide_query.known_names import AskedNames, SeenNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.statistics import StatisticsSnapshot
@@ -26,8 +26,11 @@ class NamesSeen:
         first_time: time of the first record; None before it.
     """
 
-    def __init__(self, patterns: Iterable[AnyPattern], counted: Iterable[str] = ()) -> None:
-        """Look for what these patterns ask of records; attributes that are `counted` need no record that has them."""
+    def __init__(self, patterns: Iterable[AnyPattern], counted: Iterable[str] = (), emitted: Collection[str] = ()) -> None:
+        """Look for what these patterns ask of records.
+
+        Attributes that are `counted` need no record that has them, nor do labels and types that are `emitted`.
+        """
         asked = [AskedNames.of(pattern) for pattern in patterns]
         self._edges = _missing(each.edges for each in asked)
         self._vertices = _missing(each.vertices for each in asked)
@@ -35,6 +38,9 @@ class NamesSeen:
         self._asked = AskedNames(tuple(self._edges), tuple(self._vertices), tuple(self._attributes))
         for name in counted:
             self._attributes.pop(name, None)
+        for name in emitted:
+            self._edges.pop(name, None)
+            self._vertices.pop(name, None)
         self._records = 0
         self.numbers: set[str] = set()
         self.first_time: int | None = None

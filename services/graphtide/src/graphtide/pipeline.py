@@ -115,7 +115,7 @@ class Pipeline:
         self.match_seconds = 0.0
         self.replans: list[Replan] = []
         self.notes: list[str] = []
-        self.seen = NamesSeen(patterns, self._features.names)
+        self.seen = NamesSeen(patterns, self._features.names, self._features.labels)
         self.first: StatisticsSnapshot | None = None
         self._watch: Watch | None = None
         self._kept: KeptRecords | None = None
@@ -286,7 +286,7 @@ class Pipeline:
         if self._duplicates is not None:
             batch = self._duplicates.filter(batch)
         if self._merged is None:
-            batch = self._features.add_to(batch)
+            batch = self._features.add_to(batch, newest)
         if self.events is not None:
             self.events.take(batch)
         try:
@@ -408,7 +408,7 @@ def _stages_and_features(patterns: Sequence[AnyPattern], options: MatchOptions) 
     """Return the stages of a run, whose attributes are those that patterns and features read, and the features."""
     stages = Stages.of(patterns, options.time_unit)
     features = CountedFeatures(options.record_options.stream, stages.attributes, options.time_unit)
-    if not features.names:
+    if not features.inputs and not features.names:
         return stages, features
     attributes = tuple(dict.fromkeys((*stages.attributes, *features.inputs)))
     return Stages(options.time_unit, attributes), features

@@ -13,12 +13,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
+from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS, Literal
 from graphtide_core.record_expression import WITHOUT_QUOTATION, FieldPath, ItemWhere, field_paths, named_zones, reads_a_field
 from graphtide_core.record_format import NESTING_TEXT
 from graphtide_core.record_time import RecordTime
+from graphtide_core.stream_emissions import check_emissions
 from graphtide_core.stream_features import check_features
 from graphtide_core.stream_partition import Partition, check_partition
+from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.suggestion import show
 from graphtide_core.time import MAX_EVENT_TIME, TimeUnit
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.record_format import RecordFormat
+    from graphtide_core.stream_emissions import Emission
     from graphtide_core.stream_features import Feature
     from graphtide_core.time import Duration
 
@@ -179,6 +182,7 @@ class StreamDefinition:
         clock: None for the default.
         partition: what divides the stream into parts; None for a stream in one part.
         features: what is counted of its edges and events, in the order of the text.
+        emissions: what edges and events are given for each window of time, in the order of the text.
     """
 
     name: StreamName
@@ -197,6 +201,7 @@ class StreamDefinition:
     clock: StreamClock | None = None
     partition: Partition | None = None
     features: tuple[Feature, ...] = ()
+    emissions: tuple[Emission, ...] = ()
 
     def expressions(self) -> Iterator[RecordExpression]:
         """Yield every expression over a record, in the order of the attributes."""
@@ -207,6 +212,11 @@ class StreamDefinition:
         by = None if self.partition is None else self.partition.by
         stated = (self.id, self.where, self.delete_where, self.update_where, by)
         yield from (each for each in stated if each is not None)
+
+    @property
+    def windows(self) -> StreamWindows:
+        """What is counted of it in windows."""
+        return StreamWindows(self.features, self.emissions)
 
     def zones(self) -> frozenset[str]:
         """Return the zones of time that are named."""
@@ -227,6 +237,7 @@ class StreamDefinition:
         check_nulls(self.nulls)
         check_features(self.features, self._attributes(), self.unit)
         check_partition(self)
+        check_emissions(self.emissions, {each.name for each in self.features}, stated_labels(self.clauses), self.unit)
         self._check_paths()
         if self.lateness is not None:
             check_lateness(self.lateness, self.unit)
@@ -266,6 +277,12 @@ class StreamDefinition:
             if is_stated and lacking:
                 message = f"{clause} needs ID: only a given id can come again"
                 raise InvalidPatternError(message, hint="name the field that identifies a record: ID uid")
+
+
+def stated_labels(clauses: Iterable[EdgeClause | EventClause]) -> frozenset[str]:
+    """Return the labels and types that clauses state as constants."""
+    stated = (each.label if isinstance(each, EdgeClause) else each.type for each in clauses)
+    return frozenset(each.value for each in stated if isinstance(each, Literal) and isinstance(each.value, str))
 
 
 def check_id(identity: RecordExpression | None) -> None:

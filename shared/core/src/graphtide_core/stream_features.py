@@ -9,6 +9,7 @@ order of the stream that
 * was not deleted before `r`.
 
 With EXCLUDE CURRENT it does not have `r`. A record without a value of the key has no value of the feature, and is in no window.
+Nor is what an `EMIT` clause gave, as its id says.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import RECORD_FIELDS, Aggregation
 from graphtide_core.record_expression import FieldPath, field_paths, operands_of
-from graphtide_core.suggestion import did_you_mean, show
+from graphtide_core.suggestion import show
 from graphtide_core.time import MAX_EVENT_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator
 
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.time import Duration, TimeUnit
@@ -100,16 +101,7 @@ class Feature:
             raise InvalidPatternError(message, hint="give it another name, such as FEATURE sent = count(*) PER src OVER 1m")
 
     def _check_function(self) -> None:
-        name = self.function.value
-        if self.function not in _SUPPORTED:
-            message = f"{name} is not a function of features"
-            raise InvalidPatternError(message, hint="last is the latest value of the window, min the least")
-        if self.of is None and self.function is not Aggregation.COUNT:
-            message = f"{name} needs the name of an attribute: {name}(bytes)"
-            raise InvalidPatternError(message, hint="count(*) counts records")
-        if self.is_distinct and (self.function is not Aggregation.COUNT or self.of is None):
-            message = "DISTINCT is for the values that count counts: count(DISTINCT dst)"
-            raise InvalidPatternError(message)
+        check_function(self.function, self.of, is_distinct=self.is_distinct)
         if self.against is not None and (self.function not in (Aggregation.COUNT, Aggregation.SUM) or self.is_distinct):
             message = "AGAINST compares a count or a sum with its mean: count(*), count(x) or sum(x)"
             raise InvalidPatternError(message)
@@ -126,10 +118,6 @@ class Feature:
             yield self.of
         if self.where is not None:
             yield from (str(path.steps[0]) for path in field_paths(self.where))
-
-    def inputs(self) -> Iterator[str]:
-        """Yield every attribute that it reads, some perhaps twice."""
-        yield from (each for each in self.names() if each not in FIELDS)
 
 
 def check_features(features: Iterable[Feature], taken: Iterable[str], unit: TimeUnit) -> None:
@@ -177,28 +165,32 @@ def check_feature(feature: Feature, features: Collection[str], taken: Collection
     _check_windows(feature, unit)
 
 
-def refuse_unknown_inputs(features: Iterable[Feature], columns: Sequence[str]) -> None:
-    """Do nothing if a stream with these columns has what features read.
+def check_function(function: Aggregation, of: str | None, *, is_distinct: bool) -> None:
+    """Check a function over the records of a window, `function(DISTINCT of)`.
 
     Raises:
-        InvalidPatternError: it does not, so a feature would count nothing.
+        InvalidPatternError: there is no such function, or it is over another thing.
     """
-    for feature in features:
-        for each in feature.inputs():
-            if each not in columns:
-                message = f"feature {show(feature.name)}: the stream has no attribute {show(each)}"
-                hint = did_you_mean(each, columns) or f"the stream's columns are {', '.join(columns)}"
-                raise InvalidPatternError(message, hint=hint)
+    name = function.value
+    if function not in _SUPPORTED:
+        message = f"{name} is not a function of windows"
+        raise InvalidPatternError(message, hint="last is the latest value of the window, min the least")
+    if of is None and function is not Aggregation.COUNT:
+        message = f"{name} needs the name of an attribute: {name}(bytes)"
+        raise InvalidPatternError(message, hint="count(*) counts records")
+    if is_distinct and (function is not Aggregation.COUNT or of is None):
+        message = "DISTINCT is for the values that count counts: count(DISTINCT dst)"
+        raise InvalidPatternError(message)
 
 
 def check_condition(condition: RecordExpression) -> None:
-    """Check the condition of a feature.
+    """Check a condition over attributes and fields of edges and events.
 
     Raises:
         InvalidPatternError: it has a path into a nested field.
     """
     if isinstance(condition, FieldPath) and (len(condition.steps) > 1 or condition.outer):
-        message = f"a feature reads attributes and fields of edges and events, and {show(str(condition))} is in a record"
+        message = f"windows have edges and events, and {show(str(condition))} is in a record"
         raise InvalidPatternError(message, hint=f"state it by SET: SET {condition.steps[-1]} = {condition}")
     for each in operands_of(condition):
         check_condition(each)

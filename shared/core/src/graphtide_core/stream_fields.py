@@ -41,7 +41,7 @@ def paths_of(definition: StreamDefinition) -> frozenset[FieldPath]:
 def columns_of(definition: StreamDefinition) -> list[str] | None:
     """Return the columns of what a definition gives, as patterns name them; None where they are the fields of the records."""
     given = attributes_of(definition)
-    return None if given is None else [*_OWN_FIELDS, *given, *(each.name for each in definition.features)]
+    return None if given is None else [*_OWN_FIELDS, *given, *definition.windows.names]
 
 
 def fields_read(definition: StreamDefinition, attributes: Sequence[str], fields: Sequence[str]) -> list[str]:

@@ -213,11 +213,17 @@ class Duplicates:
 
 @final
 class Features:
-    """Gives records the values of a stream's features; see `graphtide_native.features`. Takes batches in order of time."""
+    """Gives records the values of a stream's features, and what EMIT makes of windows; see `graphtide_native.features`.
 
-    def __new__(cls, spec: str) -> Features: ...
+    Takes batches in order of time.
+    """
+
+    def __new__(cls, spec: str, kept: list[str] | None) -> Features: ...
     def add_to(self, batch: EdgeBatch) -> EdgeBatch:
-        """Return the batch with an attribute for each feature, in place of attributes of its name."""
+        """Return the batch with an attribute for each feature, in place of attributes of its name, and what EMIT gives."""
+
+    def advance(self, time: int) -> EdgeBatch | None:
+        """Return what EMIT gives of windows that end at a time or before; None for nothing."""
 
     def clear(self) -> None:
         """Forget all records: times begin anew."""
@@ -225,6 +231,10 @@ class Features:
     @property
     def shed(self) -> int:
         """Records that left windows before their time, because there were too many."""
+
+    @property
+    def uncounted(self) -> int:
+        """Records that are in no window of EMIT, because it was full."""
 
     @property
     def held(self) -> int:

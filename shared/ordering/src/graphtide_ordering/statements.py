@@ -11,6 +11,7 @@ from graphtide_core.formats import CSV, DEFAULT
 from graphtide_core.record_format import file_of
 from graphtide_core.stream_definition import StreamClock
 from graphtide_core.stream_fields import explain_lacking, fields_needed
+from graphtide_core.stream_windows import StreamWindows
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols, ticks_per_second
 from graphtide_wire.stream_definition import definition_of, encode_definition
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
-    from graphtide_core.stream_features import Feature
     from graphtide_core.time import TimeUnit
     from graphtide_wire.stream_statement import StatementRecord
 
@@ -79,9 +79,9 @@ class Statement:
         )
 
     @property
-    def features(self) -> tuple[Feature, ...]:
-        """What is counted of the stream."""
-        return () if self.is_removed else self._model.features
+    def windows(self) -> StreamWindows:
+        """What is counted of the stream in windows."""
+        return StreamWindows() if self.is_removed else self._model.windows
 
     def format_name(self, format: StreamFormat) -> str:
         """Return the name of the format that records which come in a format are read in."""

@@ -32,11 +32,14 @@ partition reads next when the sequencer learns of it:
 8. The versions that read the records from the position on, and where each begins, are committed with the position. So a record
    is read again by the version that read it, and gives the same edges with the same ordinals.
 
-Features are added to what goes out, behind the filter of duplicates:
+Features are added to what goes out, behind the filter of duplicates, and so is what EMIT gives of windows of time:
 
 9. The value of a feature follows from the edges that went out within its window. So a sequencer that has seen these again, in
    the ordered stream, gives what is released again the same values. An edge that is too large to go out counts all the same
    until then.
+10. What EMIT gives of a window follows from the edges in it. At a commit with watermark W, the windows that end at most at W
+    have been closed, and no others: a window is closed by the first edge that goes out past its end, or when the watermark is
+    there. So a sequencer that has seen the edges again closes those that end at most at W without giving anything.
 
 So times never go back within an epoch, and (epoch, time) never goes back at all. Ordinals and places count on.
 
@@ -353,6 +356,9 @@ class StreamSequencer:
         self._features = features
         if features is not None:
             self._decoder.read((*features.inputs, *features.names))
+            if self.watermark is not None:
+                # What these windows gave went out.
+                features.advance(self.watermark)
 
     def take(self, group: RawGroup | UnreadableRecord | ResetRecord, now: float) -> None:
         """Take the next records of a partition."""
@@ -603,9 +609,15 @@ class StreamSequencer:
         return late
 
     def _release(self, batch: EdgeBatch | None) -> None:
-        """Add to the output what is not a duplicate, or what replaces what had its id."""
-        if batch is None or not len(batch):
-            return
+        """Add to the output what is not a duplicate, or what replaces what had its id; and what EMIT gives by now."""
+        if batch is not None and len(batch):
+            self._release_edges(batch)
+        if self._features is not None and self.watermark is not None:
+            given = self._features.advance(self.watermark)
+            if given is not None:
+                self._put_out(given)
+
+    def _release_edges(self, batch: EdgeBatch) -> None:
         kept = batch if self._duplicates is None else self._duplicates.filter(batch)
         dropped = max(0, len(batch) - len(kept))
         replaced = max(0, len(kept) - len(batch))
@@ -617,13 +629,14 @@ class StreamSequencer:
         self._counted = self._counted.plus(more)
         self.verdicts.release(batch, kept)
         if len(kept):
-            if self._features is not None:
-                kept = self._features.add_to(kept)
-            stretch = self._output.stretches[-1]
-            stretch.number = stretch.number if stretch.batches else self._numbered
-            stretch.batches.append(kept)
-            self._numbered += kept.edges
-            self._output.edges += len(kept)
+            self._put_out(kept if self._features is None else self._features.add_to(kept))
+
+    def _put_out(self, batch: EdgeBatch) -> None:
+        stretch = self._output.stretches[-1]
+        stretch.number = stretch.number if stretch.batches else self._numbered
+        stretch.batches.append(batch)
+        self._numbered += batch.edges
+        self._output.edges += len(batch)
 
 
 def _refuse_dropped(batch: EdgeBatch, kept: EdgeBatch) -> list[Refused]:

@@ -25,6 +25,7 @@ from graphtide_core.stream_definition import (
     StreamClock,
     StreamDefinition,
 )
+from graphtide_core.stream_emissions import Emission, EmittedEnd, EmittedKey, Summary
 from graphtide_core.stream_features import Feature
 from graphtide_core.stream_partition import Partition
 from graphtide_core.time import Duration, TimeUnit
@@ -105,6 +106,41 @@ class FeatureForm(msgspec.Struct, frozen=True, omit_defaults=True):
     where: ExpressionForm | None = None
 
 
+class SummaryForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An attribute that SET of an EMIT clause states; see `Summary`."""
+
+    name: Name
+    function: Literal["count", "sum", "avg", "min", "max", "last"]
+    of: str | None = None
+    is_distinct: bool = False
+
+
+class EmittedEndForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An end of emitted edges: the attribute or field that has it."""
+
+    name: Name
+    label: str | None = None
+
+
+class EmittedKeyForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A part of the key of what is emitted; `name` is that of its attribute if it is another."""
+
+    of: Name
+    name: Name | None = None
+
+
+class EmissionForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An EMIT clause; see `Emission`. `every` is a duration as text, `1m`; without `ends` it gives events."""
+
+    label: Name
+    every: str
+    ends: tuple[EmittedEndForm, EmittedEndForm] | None = None
+    keys: tuple[EmittedKeyForm, ...] = ()
+    sets: tuple[SummaryForm, ...] = ()
+    where: ExpressionForm | None = None
+    having: ExpressionForm | None = None
+
+
 class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
     """A definition; see `StreamDefinition`. `lateness` is a duration as text, `30s`."""
 
@@ -126,6 +162,7 @@ class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
     by_vertex: bool = False
     parts: Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)] = 1
     features: tuple[FeatureForm, ...] = ()
+    emissions: tuple[EmissionForm, ...] = ()
 
 
 def encode_definition(definition: StreamDefinition) -> bytes:
@@ -170,6 +207,7 @@ def form_of_definition(definition: StreamDefinition) -> DefinitionForm:
         by_vertex=definition.partition is not None and definition.partition.by is None,
         parts=1 if definition.partition is None else definition.partition.parts,
         features=tuple(map(_write_feature, definition.features)),
+        emissions=tuple(map(_write_emission, definition.emissions)),
     )
 
 
@@ -203,6 +241,7 @@ def definition_of(form: DefinitionForm) -> StreamDefinition:
         clock=None if form.clock is None else StreamClock(form.clock),
         partition=_read_partition(form),
         features=tuple(map(_read_feature, form.features)),
+        emissions=tuple(map(_read_emission, form.emissions)),
     )
 
 
@@ -265,6 +304,40 @@ def _read_feature(form: FeatureForm) -> Feature:
         None if form.against is None else Duration.of(form.against),
         form.excludes_current,
         _read_any(form.where),
+    )
+
+
+def _write_emission(emission: Emission) -> EmissionForm:
+    sets = (
+        SummaryForm(each.name, each.function.value, each.of, each.is_distinct)  # type: ignore[arg-type]  # the model refuses others
+        for each in emission.sets
+    )
+    ends = emission.ends
+    return EmissionForm(
+        label=emission.label,
+        every=str(emission.every),
+        ends=None if ends is None else (_write_emitted_end(ends[0]), _write_emitted_end(ends[1])),
+        keys=tuple(EmittedKeyForm(each.of, None if each.name == each.of else each.name) for each in emission.keys),
+        sets=tuple(sets),
+        where=_write_any(emission.where),
+        having=_write_any(emission.having),
+    )
+
+
+def _write_emitted_end(end: EmittedEnd) -> EmittedEndForm:
+    return EmittedEndForm(end.name, end.label)
+
+
+def _read_emission(form: EmissionForm) -> Emission:
+    ends = form.ends
+    return Emission(
+        form.label,
+        Duration.of(form.every),
+        None if ends is None else (EmittedEnd(ends[0].name, ends[0].label), EmittedEnd(ends[1].name, ends[1].label)),
+        tuple(EmittedKey(each.of, each.of if each.name is None else each.name) for each in form.keys),
+        tuple(Summary(each.name, Aggregation(each.function), each.of, each.is_distinct) for each in form.sets),
+        _read_any(form.where),
+        _read_any(form.having),
     )
 
 

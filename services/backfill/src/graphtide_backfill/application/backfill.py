@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 from graphtide_core.errors import FatalError, UnreadableStreamError
-from graphtide_core.stream_features import refuse_unknown_inputs
 from graphtide_core.suggestion import did_you_mean
 from graphtide_query.known_attributes import refuse_unknown_attributes
 
@@ -302,8 +301,8 @@ def refuse_missing_attributes(task: Task, history: History) -> None:
         if wanted <= known.keys():
             return
     if known:
-        refuse_unknown_attributes(task.patterns, (*known, *(each.name for each in task.read_features)))
-        refuse_unknown_inputs(task.read_features, tuple(known))
+        refuse_unknown_attributes(task.patterns, (*known, *task.read_windows.names))
+        task.read_windows.refuse_unknown_inputs(tuple(known))
 
 
 def _find_unmatched(done: Iterable[Outcome]) -> dict[str, list[str]]:

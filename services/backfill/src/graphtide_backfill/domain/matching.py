@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.match import MatchKind
 from graphtide_native.features import StreamFeatures
 from graphtide_native.sampling import sample
+from graphtide_native.spec import columns
 from graphtide_native.stages import Stages
 from graphtide_query.estimates.colocation import ColocatedLoad
 from graphtide_query.families import PlannerOptions, family_of
@@ -42,7 +43,8 @@ class SliceMatching:
         self._deletions = deletions
         self._stages = Stages(task.unit, tuple(task.attributes))
         self._decoder = self._stages.arrow_decoder()
-        self._features = StreamFeatures(task.read_features, task.unit) if task.read_features else None
+        windows = task.read_windows
+        self._features = StreamFeatures(windows, task.unit, columns(task.patterns)) if windows else None
         self._matcher: Matcher | None = None
         self._edges = self._overlap = 0
         self._counts = dict.fromkeys(MatchKind, 0)
@@ -57,10 +59,7 @@ class SliceMatching:
             LimitExceededError: a pattern reached a bound under the policy `fail`.
         """
         started = time.perf_counter()
-        for ordered in self._ordered(blocks):
-            if not len(ordered):
-                continue
-            batch = ordered if self._features is None else self._features.add_to(ordered)
+        for batch in self._completed(blocks):
             own = batch.later_than(self._piece.start - 1) if self._piece.start > -(2**63) else batch
             before = batch.part(0, len(batch) - len(own))
             matcher = self._matcher = self._matcher or self._planned(batch)
@@ -120,6 +119,15 @@ class SliceMatching:
             for record in records:
                 self._counts[record.kind] += 1
             yield records
+
+    def _completed(self, blocks: Iterable[Block]) -> Iterator[EdgeBatch]:
+        """Yield the edges in order with features, and what EMIT gives before the end of the slice."""
+        for ordered in self._ordered(blocks):
+            if len(ordered):
+                yield ordered if self._features is None else self._features.add_to(ordered)
+        given = None if self._features is None else self._features.advance(self._piece.end - 1)
+        if given is not None:
+            yield given
 
     def _ordered(self, blocks: Iterable[Block]) -> Iterator[EdgeBatch]:
         """Yield the edges in the order (ts, arrival)."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import TimeUnit
 from graphtide_core.window import EdgeCount
 from graphtide_native.spec import Limits, columns
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ids import PatternName
-    from graphtide_core.stream_features import Feature
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class Task:
         engine: name of an engine, or `auto` for the cheapest by estimate in each slice.
         unit: what a tick of history's times is.
         limits: bounds on each pattern's state in a slice.
-        features: what is counted of history, as the statement of its stream says; an ordered topic has the values already.
+        windows: what is counted of history, as the statement of its stream says; an ordered topic has it already.
     """
 
     patterns: tuple[AnyPattern, ...]
     engine: str = "auto"
     unit: TimeUnit = TimeUnit.MILLISECOND
     limits: Limits = field(default_factory=Limits)
-    features: tuple[Feature, ...] = ()
+    windows: StreamWindows = field(default_factory=StreamWindows)
 
     def __post_init__(self) -> None:
         """Refuse what slices of history cannot distinguish.
@@ -62,16 +62,15 @@ class Task:
     def window(self) -> int:
         """How many ticks before a report records can affect it, the most of all patterns.
 
-        A record whose features a pattern reads has a window of its own before it.
+        A record whose features a pattern reads has a window of its own before it, and so has what EMIT gives.
         """
-        counted = max((each.longest.ticks_at_least(self.unit) for each in self.read_features), default=0)
-        return min(LONGEST, counted + max(match_lookback(pattern, self.unit) for pattern in self.patterns))
+        lookback = max(match_lookback(pattern, self.unit) for pattern in self.patterns)
+        return min(LONGEST, self.read_windows.longest(self.unit) + lookback)
 
     @property
-    def read_features(self) -> tuple[Feature, ...]:
-        """The features that the patterns read; others are not counted."""
-        read = set(columns(self.patterns))
-        return tuple(each for each in self.features if each.name in read)
+    def read_windows(self) -> StreamWindows:
+        """What is counted for the patterns: the features that they read, and what EMIT gives."""
+        return self.windows.read_by(columns(self.patterns))
 
     @property
     def lookback(self) -> int:
@@ -81,8 +80,7 @@ class Task:
     @property
     def attributes(self) -> tuple[str, ...]:
         """Attributes that the patterns and features read."""
-        counted = (name for each in self.read_features for name in each.inputs())
-        return tuple(dict.fromkeys((*columns(self.patterns), *counted)))
+        return tuple(dict.fromkeys((*columns(self.patterns), *self.read_windows.inputs)))
 
 
 def refusals(patterns: Iterable[AnyPattern]) -> dict[PatternName, str]:

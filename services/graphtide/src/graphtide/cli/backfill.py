@@ -13,6 +13,7 @@ import msgspec
 import typer
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
 from graphtide_core.formats import DEFAULT, columnar_first, columnar_suffixes, one_of
+from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query.families import AUTO
@@ -134,7 +135,7 @@ def backfill(
         engine_name(engine),
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
-        features=tuple(feature for each in records.stream[:1] for feature in each.features),
+        windows=records.stream[0].windows if records.stream else StreamWindows(),
     )
     most, mapped = max_rejected_of(max_rejected), columns(column or [])
     # Options of a stream must not contradict its statement.

@@ -35,14 +35,14 @@ class Ordering:
         max_pending: records of a stream that wait at once.
         lookbacks: of each stream: ticks within which two records of one id are duplicates.
         duplicates: of each stream: what becomes of such a record.
-        complete: gives the next records of a stream what is counted of it; takes a batch and the name.
+        complete: gives the next records of a stream what is counted of it; takes a batch, the time that it is at, and the name.
     """
 
     lateness: Mapping[str, int]
     max_pending: int
     lookbacks: Mapping[str, int]
     duplicates: Mapping[str, DuplicatePolicy]
-    complete: Callable[[EdgeBatch, str], EdgeBatch] = lambda batch, _: batch
+    complete: Callable[[EdgeBatch, int | None, str], EdgeBatch] = lambda batch, _, __: batch
 
 
 class _Stream(OrderedReader):
@@ -79,7 +79,7 @@ class _Stream(OrderedReader):
         if self._duplicates is None and (self.reader.columns is None or self.reader.has_ids):
             self._duplicates = RepeatedIds(self._lookback, policy=self._policy)
         kept = batch if self._duplicates is None else self._duplicates.filter(batch)
-        return self._complete(kept, self.stream)
+        return self._complete(kept, self.newest, self.stream)
 
 
 class MergedReader:

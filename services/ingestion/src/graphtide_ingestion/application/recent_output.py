@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
-from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
+from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_log.window_log import Instant, first_since, last_before, last_numbered
 from graphtide_native.features import StreamFeatures
 from graphtide_native.records import ArrowDecoder, Duplicates, Symbols
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
-    from graphtide_core.stream_features import Feature
+    from graphtide_core.stream_windows import StreamWindows
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch
     from graphtide_wire.ordered import OrderedHeader
@@ -62,13 +62,12 @@ def known_duplicates(reader: LogReader, went_out: WentOut, windows: tuple[int, i
     return duplicates
 
 
-def known_features(reader: LogReader, went_out: WentOut, features: Sequence[Feature], unit: TimeUnit) -> StreamFeatures | None:
+def known_features(reader: LogReader, went_out: WentOut, windows: StreamWindows, unit: TimeUnit) -> StreamFeatures | None:
     """Return features that have seen their windows of the epoch of a stream, as `known_duplicates`; None for none."""
-    if not features:
+    if not windows:
         return None
-    known = StreamFeatures(features, unit)
-    longest = min(max(each.longest.ticks_at_least(unit) for each in features), MAX_EVENT_TIME)
-    for batch in _recent(reader, went_out, (longest, 0), known.inputs):
+    known = StreamFeatures(windows, unit)
+    for batch in _recent(reader, went_out, (windows.longest(unit), 0), known.inputs):
         known.add_to(batch)
     return known
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
+from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import TimeUnit
 from graphtide_log.committed_offset_check import CommittedOffsetCheck
 from graphtide_log.registered_lookbacks import RegisteredLookbacks
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Position
-    from graphtide_core.stream_features import Feature
     from graphtide_ordering.raw_groups import ResetRecord, UnreadableRecord
     from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
@@ -108,7 +108,7 @@ class SequencingWorker:
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._ordering = options.ordering
         self._windows = (0, 0)
-        self._features: tuple[Feature, ...] = ()
+        self._stream_windows = StreamWindows()
         self._metrics = SequencerMetrics(self._id, stream, options.unit)
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._timer = CommitTimer(clock)
@@ -143,7 +143,7 @@ class SequencingWorker:
         self._registered = RegisteredLookbacks(self._log, self._topics.patterns)
         self._windows = self._registered.longest(self._stream, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
-        self._ordering, self._statement_version, self._features = self._options.ordering, 0, ()
+        self._ordering, self._statement_version, self._stream_windows = self._options.ordering, 0, StreamWindows()
         self._stream_sequencer.read(self._registered.attributes(self._stream))
         self._statements = StreamStatements(self._log, self._topics.statements, self._stream, self._options.schemas)
         self._stream_sequencer.know(self._statements.versions)
@@ -283,22 +283,22 @@ class SequencingWorker:
         if statement is not None and sequencer.use(statement) and statement.version != self._statement_version:
             self._statement_version = statement.version
             self._ordering = statement.ordering(self._options.ordering, self._options.unit)
-            self._use_features(statement.features)
+            self._use_windows(statement.windows)
             sequencer.adopt(self._ordering)
             self._heartbeats.seconds = self._heartbeat_seconds()
             _LOG.info(events.STATEMENT_USED, stream=self._stream, version=statement.version)
 
-    def _use_features(self, features: tuple[Feature, ...]) -> None:
+    def _use_windows(self, windows: StreamWindows) -> None:
         """Count what the statement says from now on, from what went out in its windows; between two transactions."""
-        if features == self._features:
+        if windows == self._stream_windows:
             return
         if self._timer.runs:
             self._commit()
         # The sequencer's own reader may be in the middle of what it polled.
         with closing(self._log.reader(None)) as reader:
-            known = known_features(reader, self._went_out(), features, self._options.unit)
+            known = known_features(reader, self._went_out(), windows, self._options.unit)
         self._stream_sequencer.add_features(known)
-        self._features = features
+        self._stream_windows = windows
 
     def _heartbeat_seconds(self) -> float:
         """Return how long the stream may be quiet: under a live clock, what waits for a bound is emitted within a second."""

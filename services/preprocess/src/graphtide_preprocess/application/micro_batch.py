@@ -17,6 +17,7 @@ import msgspec
 from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Message
 from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import TimeUnit
 from graphtide_native.records import EdgeBatch, Symbols
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ids import StreamName
-    from graphtide_core.stream_features import Feature
     from graphtide_ordering.statements import Statement
     from graphtide_ordering.stream_sequencer import SequencerOutput
     from graphtide_wire.topics import Topics
@@ -161,10 +161,10 @@ class StreamOrder:
         self._turn_back_on(head, kept)
         for name, value in arrived.patterns:
             _fold(head, name, registration(value, self._task.stream, self._task.unit))
-        features = () if arrived.statement is None else arrived.statement.features
-        self._keep_what_is_read(head, features)
+        windows = StreamWindows() if arrived.statement is None else arrived.statement.windows
+        self._keep_what_is_read(head, windows)
         self._remember(head, kept)
-        self._history.state(features, self._task.unit, lambda: later(kept.sent, head.sent, 0))
+        self._history.state(windows, self._task.unit, lambda: later(kept.sent, head.sent, 0))
         self._sequencer.add_features(self._history.features)
         self._order_by(head, arrived.statement)
         before = head.sequencer.ordered
@@ -209,13 +209,12 @@ class StreamOrder:
         head.lateness, head.duplicates = ordering.lateness, ordering.duplicates.value
         self._sequencer.adopt(replace(ordering, live=0))
 
-    def _keep_what_is_read(self, head: Head, features: Iterable[Feature]) -> None:
-        """Have a place for each attribute that patterns or features read, and for each feature.
+    def _keep_what_is_read(self, head: Head, windows: StreamWindows) -> None:
+        """Have a place for each attribute that patterns and windows read, and for each that windows give.
 
         The list begins anew if the last micro-batch left names out.
         """
-        counted = [name for each in features for name in (*each.inputs(), each.name)]
-        read = used_attributes(head.registrations.values()).union(counted)
+        read = used_attributes(head.registrations.values()).union(windows.inputs, windows.names)
         if head.left_out:
             head.attributes, head.left_out = sorted(read), 0
             self._sequencer.lay_out(head.attributes)

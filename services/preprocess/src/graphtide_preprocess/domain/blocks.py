@@ -150,7 +150,7 @@ class BlockReader:
         self._statement = None if statement is None or statement.is_removed else statement
         self._has_asked = self._statement is not None
         if self._statement is not None:
-            self._decoder.read((*read(), *(name for each in self._statement.features for name in each.inputs())))
+            self._decoder.read((*read(), *self._statement.windows.inputs))
 
     def blocks(self, records: Iterable[Record]) -> Iterator[Block]:
         """Yield the blocks of the records."""

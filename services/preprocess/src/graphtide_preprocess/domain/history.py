@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.time import MAX_EVENT_TIME
+from graphtide_core.stream_windows import StreamWindows
 from graphtide_native.features import StreamFeatures
 from graphtide_native.records import Duplicates, EdgeBatch
 from graphtide_native.statistics import StreamStatistics
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from graphtide_core.statistics.snapshot import StatisticsSnapshot
-    from graphtide_core.stream_features import Feature
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import Symbols
 
@@ -45,7 +44,7 @@ class History:
         self.edges = edges
         self.duplicates = Duplicates(window, edges)
         self.features: StreamFeatures | None = None
-        self._stated: tuple[Feature, ...] = ()
+        self._stated = StreamWindows()
         self._symbols = symbols
         self._statistics = self._none_counted()
 
@@ -65,11 +64,11 @@ class History:
             self.count([batch])
             self.micro_batch = micro_batch
 
-    def state(self, features: tuple[Feature, ...], unit: TimeUnit, kept: Callable[[], Iterable[tuple[int, bytes]]]) -> None:
-        """Count these features; `kept` gives all that went out in the window, as `catch_up` takes it."""
-        if features == self._stated:
+    def state(self, windows: StreamWindows, unit: TimeUnit, kept: Callable[[], Iterable[tuple[int, bytes]]]) -> None:
+        """Count in these windows; `kept` gives all that went out in them, as `catch_up` takes it."""
+        if windows == self._stated:
             return
-        self._stated, self.features = features, StreamFeatures(features, unit) if features else None
+        self._stated, self.features = windows, StreamFeatures(windows, unit) if windows else None
         if self.features is not None:
             for _, block in kept():
                 self.features.add_to(self._unpacked(block))
@@ -80,8 +79,8 @@ class History:
         return () if self.features is None else self.features.inputs
 
     def longest(self, unit: TimeUnit) -> int:
-        """Return the ticks of the longest window of the features."""
-        return max((min(each.longest.ticks_at_least(unit), MAX_EVENT_TIME) for each in self._stated), default=0)
+        """Return the ticks of the longest window of features and of EMIT."""
+        return self._stated.longest(unit)
 
     def _unpacked(self, block: bytes) -> EdgeBatch:
         return EdgeBatch.unpack(block, self._symbols, self.inputs, 0)

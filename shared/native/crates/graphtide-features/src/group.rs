@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 
-use graphtide_engine::expression::{Expression, Operand};
+use graphtide_engine::expression::Expression;
 use graphtide_graph::Time;
 use graphtide_graph::key::IdRef;
 use graphtide_graph::value::OwnedValue;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::accumulator::Accumulator;
 use crate::held::{Held, Needs};
-use crate::number::Number;
+use crate::key::spell;
 use crate::record::Record;
 use crate::spec::{FeatureSpec, Function, GroupSpec};
 
@@ -66,6 +66,8 @@ pub(crate) struct Group {
     log: VecDeque<Entry>,
     /// As many for each record of the log as there are values.
     held: VecDeque<Held>,
+    /// Whether the log has all records; else it has those alone that can be deleted.
+    keeps_all: bool,
     /// The number of the log's first record.
     first: u64,
     /// Of each measure, the number of the first record that is in its window.
@@ -86,7 +88,20 @@ static MISSING: Held = Held::Missing;
 static PRESENT: Held = Held::SomeText;
 
 impl Group {
-    pub(crate) fn new(spec: GroupSpec) -> Result<Self, String> {
+    /// A group whose records leave one by one, by their windows.
+    pub(crate) fn sliding(spec: GroupSpec) -> Result<Self, String> {
+        Self::new(spec).map(|group| Self { keeps_all: true, ..group })
+    }
+
+    /// A group whose records leave all at once, by [`clear`](Self::clear).
+    pub(crate) fn tumbling(spec: GroupSpec) -> Result<Self, String> {
+        Self::new(spec).map(|group| {
+            let needs_log = |each: &Measure| matches!(each.function, Function::Different | Function::Last);
+            Self { keeps_all: group.measures.iter().any(needs_log), ..group }
+        })
+    }
+
+    fn new(spec: GroupSpec) -> Result<Self, String> {
         let mut needs = vec![Needs::default(); spec.values.len()];
         let mut measures: Vec<Measure> = Vec::new();
         let mut place = |function, value, over| {
@@ -121,6 +136,7 @@ impl Group {
             features,
             log: VecDeque::new(),
             held: VecDeque::new(),
+            keeps_all: true,
             first: 0,
             by_key: HashMap::new(),
             slots: Vec::new(),
@@ -287,28 +303,52 @@ impl Group {
         self.keys.iter().all(|key| key.with_value(record, |value| spell(value, spelled)))
     }
 
+    /// The key of a record for [`enter`](Self::enter); none if it lacks a value of the key, or does not satisfy the condition.
+    pub(crate) fn key_of(&mut self, record: &Record<'_>) -> Option<&[u8]> {
+        let is_counted = self.spell_key(record) && self.condition.as_ref().is_none_or(|condition| condition.holds(record));
+        is_counted.then_some(self.spelled.as_slice())
+    }
+
+    /// Whether the last key is one of a record in the log, or there are fewer keys than these.
+    pub(crate) fn has_room(&self, most_keys: usize) -> bool {
+        self.slots.len() < most_keys || self.by_key.contains_key(self.spelled.as_slice())
+    }
+
+    /// How many keys there were since the last [`clear`](Self::clear), of a tumbling group.
+    pub(crate) fn keys(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// A key, by its number in the order of the first records.
+    pub(crate) fn key(&self, slot: u32) -> &[u8] {
+        &self.slots[slot as usize].key
+    }
+
     /// Enters a record with the key that was spelled, and returns its slot.
-    fn enter(&mut self, record: &Record<'_>, ts: Time) -> u32 {
+    pub(crate) fn enter(&mut self, record: &Record<'_>, ts: Time) -> u32 {
         let slot = match self.by_key.get(self.spelled.as_slice()) {
             Some(&slot) => slot,
             None => self.open_slot(),
         };
-        self.slots[slot as usize].records += 1;
         let number = self.first + self.log.len() as u64;
+        let values = self.values.iter().zip(&self.needs);
+        let values: SmallVec<[Held; 4]> =
+            values.map(|(value, needs)| value.with_value(record, |value| Held::new(value, *needs))).collect();
+        let first = slot as usize * self.measures.len();
+        let accumulators = &mut self.accumulators[first..first + self.measures.len()];
+        for (accumulator, measure) in accumulators.iter_mut().zip(&self.measures) {
+            accumulator.add(number, measure.value.map_or(&PRESENT, |value| &values[value]));
+        }
         let id = hash_of(&self.hashers, record.batch.id(record.row));
+        if !self.keeps_all && id.is_none() {
+            return slot;
+        }
+        self.slots[slot as usize].records += 1;
         if let (Some(by_id), Some(id)) = (&mut self.by_id, id) {
             by_id.entry(id).or_default().push(number);
         }
         self.log.push_back(Entry { ts, key: slot, is_alive: true, id });
-        let values = self.values.iter().zip(&self.needs);
-        self.held.extend(values.map(|(value, needs)| value.with_value(record, |value| Held::new(value, *needs))));
-        let first = slot as usize * self.measures.len();
-        let accumulators = &mut self.accumulators[first..first + self.measures.len()];
-        for (accumulator, measure) in accumulators.iter_mut().zip(&self.measures) {
-            let view =
-                View { log: &self.log, held: &self.held, first: self.first, width: self.values.len(), value: measure.value };
-            accumulator.add(number, view.at(number));
-        }
+        self.held.extend(values);
         slot
     }
 
@@ -329,7 +369,7 @@ impl Group {
     }
 
     /// Appends the values of the features for a key as they are now; none for one that no record in the log has.
-    fn read(&mut self, slot: Option<u32>, values: &mut Vec<OwnedValue>) {
+    pub(crate) fn read(&mut self, slot: Option<u32>, values: &mut Vec<OwnedValue>) {
         let width = self.measures.len();
         for feature in &self.features {
             let mut measured = |measure: usize| {
@@ -387,39 +427,6 @@ fn compare(value: &OwnedValue, longer: &OwnedValue, windows: f64) -> OwnedValue 
             if ratio.is_finite() { OwnedValue::Float(ratio) } else { OwnedValue::Null }
         }
         _ => OwnedValue::Null,
-    }
-}
-
-/// Appends a value of a key; returns false if it is missing.
-fn spell(value: Operand<'_>, bytes: &mut Vec<u8>) -> bool {
-    match value {
-        Operand::Null => return false,
-        Operand::Bool(truth) => bytes.extend([b'b', u8::from(truth)]),
-        Operand::Int(number) => spell_number(Number::Int(number), bytes),
-        // A key that is not a finite number is like no other key, not even itself.
-        Operand::Float(number) if number.is_nan() => return false,
-        Operand::Float(number) => spell_number(Number::of(number), bytes),
-        text => {
-            text.with_text(|text| {
-                bytes.push(b't');
-                bytes.extend((text.len() as u64).to_le_bytes());
-                bytes.extend(text.as_bytes());
-            });
-        }
-    }
-    true
-}
-
-fn spell_number(number: Number, bytes: &mut Vec<u8>) {
-    match number {
-        Number::Int(number) => {
-            bytes.push(b'i');
-            bytes.extend(number.to_le_bytes());
-        }
-        Number::Float(number) => {
-            bytes.push(b'f');
-            bytes.extend(number.to_bits().to_le_bytes());
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Features: functions over sliding windows of a stream, one value a record, which becomes an attribute of it.
 //!
 //! [`Features`] takes ordered batches without duplicates and gives the same records with more attributes. What the values are,
-//! `graphtide_core.stream_features` says.
+//! `graphtide_core.stream_features` says. Between the records it gives what emissions make of windows of time, as
+//! `graphtide_core.stream_emissions` says.
 //!
 //! Features with equal keys and conditions are a [`group`](group::Group). It has one log of records, in the order of the
 //! stream, and an accumulator for each key and function. A record enters the log once. It leaves an accumulator when its window
@@ -11,9 +12,11 @@
 
 mod accumulator;
 mod different;
+mod emission;
 mod exact_sum;
 mod group;
 mod held;
+mod key;
 mod number;
 mod record;
 mod sketch;
@@ -21,4 +24,4 @@ mod spec;
 mod stage;
 
 pub use spec::SpecError;
-pub use stage::Features;
+pub use stage::{Features, Layout};

@@ -11,6 +11,9 @@ pub(crate) struct Spec {
     /// Names of the attributes that expressions read, by the columns that they read them from.
     pub(crate) inputs: Vec<String>,
     pub(crate) groups: Vec<GroupSpec>,
+    pub(crate) emissions: Vec<EmissionSpec>,
+    /// Keys that a window of an emission has at most.
+    pub(crate) most_keys: usize,
     /// Records that the log of a group holds at most.
     pub(crate) most_records: usize,
 }
@@ -40,6 +43,24 @@ pub(crate) struct FeatureSpec {
     /// Ticks of the longer window, and how many windows it has.
     pub(crate) against: Option<(Time, f64)>,
     pub(crate) excludes_current: bool,
+}
+
+/// What a stream gives for each window of time and key.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EmissionSpec {
+    /// Label of the edges, or type of the events.
+    pub(crate) label: String,
+    /// Labels of source and target, which are the first values of the key; none for events.
+    pub(crate) ends: Option<[Option<String>; 2]>,
+    /// Ticks of a window.
+    pub(crate) every: Time,
+    /// Key, condition, and what is computed: first how many records there are.
+    pub(crate) group: GroupSpec,
+    /// Names of the attributes: the values of the key behind the ends, then those of the group behind the first.
+    pub(crate) names: Vec<String>,
+    /// Over the attributes, by their places in `names`, and fields of what is given.
+    pub(crate) having: Option<Expression>,
 }
 
 /// What is computed of a window.

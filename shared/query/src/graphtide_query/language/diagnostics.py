@@ -114,6 +114,7 @@ _WORDS = {
     "_ONE": "ONE PER",
     "_PER": "PER",
     "_EVERY": "EVERY",
+    "EVENT": "EVENT",
     "_OVER": "OVER",
     "_PARTS": "PARTS",
     "VERTEX": "VERTEX",

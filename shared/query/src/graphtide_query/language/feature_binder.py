@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.time import TimeUnit
 
-    from graphtide_query.language.stream_ast import FeatureNode, FilterNode
+    from graphtide_query.language.ast import Name
+    from graphtide_query.language.stream_ast import FeatureNode, FilterNode, ValueClause
 
 _FUNCTIONS: Final = {each.value: each for each in Aggregation if each is not Aggregation.FIRST}
 
@@ -48,15 +49,25 @@ def bind_features(
     return tuple(feature for _, feature in stated)
 
 
-def _bind(node: FeatureNode, where: FilterNode | None) -> Feature:
-    function = _FUNCTIONS.get(node.function.text.lower())
+def bind_function(name: Name) -> Aggregation:
+    """Return the function over windows that a name spells, in any case.
+
+    Raises:
+        InvalidPatternError: there is none; with its place.
+    """
+    function = _FUNCTIONS.get(name.text.lower())
     if function is None:
-        message = f"there is no function {show(node.function.text)} of features"
-        hint = did_you_mean(node.function.text, _FUNCTIONS) or f"one of {', '.join(_FUNCTIONS)}"
-        raise InvalidPatternError(message, node.function.location, hint=hint)
+        message = f"there is no function {show(name.text)} of windows"
+        hint = did_you_mean(name.text, _FUNCTIONS) or f"one of {', '.join(_FUNCTIONS)}"
+        raise InvalidPatternError(message, name.location, hint=hint)
+    return function
+
+
+def _bind(node: FeatureNode, where: FilterNode | None) -> Feature:
+    function = bind_function(node.function)
     over = bind_time(node.over.amount, node.over.unit, "OVER")
     against = None if node.against is None else bind_time(node.against.amount, node.against.unit, "AGAINST")
-    condition = None if where is None else _bind_condition(where)
+    condition = None if where is None else bind_condition(where)
     keys = tuple(each.text for each in node.keys)
     of = None if node.of is None else node.of.text
     with place_errors(node.name.location):
@@ -67,7 +78,12 @@ def _bind(node: FeatureNode, where: FilterNode | None) -> Feature:
         return Feature(node.name.text, function, over, of, node.is_distinct, keys, against, node.excludes_current, condition)
 
 
-def _bind_condition(where: FilterNode) -> RecordExpression:
+def bind_condition(where: ValueClause) -> RecordExpression:
+    """Return a condition over attributes and fields of edges and events.
+
+    Raises:
+        InvalidPatternError: it is none; with its place.
+    """
     condition = bind_record(where.value)
     with place_errors(place_of(where.value)):
         check_condition(condition)

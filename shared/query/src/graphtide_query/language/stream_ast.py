@@ -174,6 +174,12 @@ class UpdateNode(ValueClause):
     __slots__ = ()
 
 
+class HavingNode(ValueClause):
+    """`HAVING condition`."""
+
+    __slots__ = ()
+
+
 class LatenessNode(ast.Period):
     """`LATENESS time`."""
 
@@ -181,10 +187,19 @@ class LatenessNode(ast.Period):
 
 
 @node
+class AggregateNode:
+    """`count(*)`, or `count(DISTINCT of)`."""
+
+    function: ast.Name
+    of: ast.Name | None
+    is_distinct: bool
+
+
+@node
 class SetNode:
     """`SET name = value, …`."""
 
-    values: tuple[tuple[ast.Name, RecordNode], ...]
+    values: tuple[tuple[ast.Name, RecordNode | AggregateNode], ...]
     location: Location
 
 
@@ -200,6 +215,16 @@ class FeatureNode:
     over: ast.Time
     against: ast.Time | None
     excludes_current: bool
+    location: Location
+
+
+@node
+class EmitNode:
+    """`EMIT EDGE (source)-[:label]->(target) PER keys EVERY every`, or `EMIT EVENT 'type' PER keys EVERY every`."""
+
+    given: EdgeNode | EventNode
+    keys: tuple[tuple[ast.Name, ast.Name | None], ...]
+    every: ast.Time
     location: Location
 
 
@@ -230,6 +255,8 @@ StreamClause = (
     | ClockNode
     | PartitionNode
     | FeatureNode
+    | EmitNode
+    | HavingNode
 )
 
 

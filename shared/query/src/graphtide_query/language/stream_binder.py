@@ -24,7 +24,9 @@ from graphtide_core.stream_definition import (
     check_lateness,
     check_nulls,
     check_sets,
+    stated_labels,
 )
+from graphtide_core.stream_emissions import MOST_EMISSIONS
 from graphtide_core.stream_features import MOST_FEATURES
 from graphtide_core.stream_partition import Partition
 from graphtide_core.suggestion import did_you_mean, show
@@ -32,6 +34,7 @@ from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
 
 from graphtide_query.language import ast, stream_ast
 from graphtide_query.language.clauses import bind_time, place_errors, require_text
+from graphtide_query.language.emission_binder import EmitClause, bind_emissions
 from graphtide_query.language.feature_binder import bind_features
 from graphtide_query.language.known_zones import refuse_unknown_zone
 from graphtide_query.language.record_expressions import bind_record, place_of
@@ -60,6 +63,7 @@ _KEYWORDS: Final[Mapping[type, tuple[str, str]]] = {
     stream_ast.IdNode: ("ID", "for an id of several fields, write ID concat(a, '-', b)"),
     stream_ast.SetNode: ("SET", "separate attributes by commas: SET a = x, b = y"),
     stream_ast.FilterNode: ("WHERE", "join the conditions by AND"),
+    stream_ast.HavingNode: ("HAVING", "join the conditions by AND"),
     stream_ast.DeleteNode: ("DELETE WHERE", "join the conditions by OR"),
     stream_ast.UpdateNode: ("UPDATE WHERE", "join the conditions by OR"),
     stream_ast.NullNode: ("NULL", "separate texts by commas: NULL '-', 'NA'"),
@@ -70,7 +74,7 @@ _KEYWORDS: Final[Mapping[type, tuple[str, str]]] = {
 }
 """The keyword of each clause, and what to do about a second one."""
 
-_OWN: Final = "; one of the whole stream comes before the first EDGE, EVENT or FEATURE, or behind another clause such as AT"
+_OWN: Final = "; one of the whole stream comes before the first EDGE, EVENT, FEATURE or EMIT, or behind a clause such as AT"
 
 
 @dataclass(slots=True)
@@ -123,7 +127,9 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
     clauses = tuple(_bind_part(part, scope) for part, scope in parts)
     sets = _bind_sets(whole, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS)
     taken = [each.name for several in (sets, *(clause.sets for clause in clauses)) for each in several]
-    features = bind_features([(each, scope.get(stream_ast.FilterNode)) for each, scope in found.features], taken, unit)
+    feature_nodes = [(each, scope.get(stream_ast.FilterNode)) for each, scope in found.features]
+    features = bind_features(feature_nodes, taken, unit)
+    emissions = bind_emissions(found.emissions(), {each.name for each in features}, stated_labels(clauses), unit)
     with place_errors(_place_of_needs(whole, node.name)):
         definition = StreamDefinition(
             name=StreamName(node.name.text),
@@ -141,6 +147,7 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
             clock=_bind_clock(whole.get(stream_ast.ClockNode)),
             partition=None,
             features=features,
+            emissions=emissions,
             **_bind_record_time(whole),
         )
     return _divide(definition, whole.get(stream_ast.PartitionNode))
@@ -151,15 +158,25 @@ _Part = stream_ast.EdgeNode | stream_ast.EventNode
 
 @dataclass(slots=True)
 class _Sorted:
-    """The clauses of the stream, of each EDGE and EVENT, and of each FEATURE."""
+    """The clauses of the stream, of each EDGE and EVENT, and of each FEATURE and EMIT."""
 
     whole: _Scope = field(default_factory=lambda: _Scope("the stream"))
     parts: list[tuple[_Part, _Scope]] = field(default_factory=list)
     features: list[tuple[stream_ast.FeatureNode, _Scope]] = field(default_factory=list)
+    emits: list[tuple[stream_ast.EmitNode, _Scope]] = field(default_factory=list)
+
+    def emissions(self) -> list[EmitClause]:
+        return [
+            EmitClause(each, scope.get(stream_ast.SetNode), scope.get(stream_ast.FilterNode), scope.get(stream_ast.HavingNode))
+            for each, scope in self.emits
+        ]
 
 
 def _sort(clauses: Iterable[StreamClause]) -> _Sorted:
-    """Sort clauses: WHERE, SET and ID right behind an EDGE or EVENT are its own, and so is a WHERE right behind a FEATURE."""
+    """Sort clauses: WHERE, SET and ID right behind an EDGE or EVENT are its own, and so is a WHERE right behind a FEATURE.
+
+    SET, WHERE and HAVING right behind an EMIT are its own.
+    """
     found = _Sorted()
     open_scope: _Scope | None = None
     own: tuple[type, ...] = ()
@@ -178,8 +195,18 @@ def _sort(clauses: Iterable[StreamClause]) -> _Sorted:
                     raise InvalidPatternError(message, each.location)
                 open_scope, own = _Scope("FEATURE", _OWN), (stream_ast.FilterNode,)
                 found.features.append((each, open_scope))
+            case stream_ast.EmitNode():
+                if len(found.emits) == MOST_EMISSIONS:
+                    message = f"a stream has at most {MOST_EMISSIONS} EMIT clauses"
+                    raise InvalidPatternError(message, each.location)
+                open_scope = _Scope("EMIT", _OWN)
+                own = (stream_ast.SetNode, stream_ast.FilterNode, stream_ast.HavingNode)
+                found.emits.append((each, open_scope))
             case _ if open_scope is not None and isinstance(each, own):
                 open_scope.add(each)
+            case stream_ast.HavingNode():
+                message = "HAVING is for what EMIT gives, and stands right behind it"
+                raise InvalidPatternError(message, each.location, hint="a condition on records is WHERE")
             case _:
                 open_scope = None
                 found.whole.add(each)
@@ -229,6 +256,10 @@ def _bind_sets(scope: _Scope, reserved: frozenset[str]) -> tuple[SetAttribute, .
     bound: list[SetAttribute] = []
     names: set[str] = set()
     for name, value in found.values:
+        if isinstance(value, stream_ast.AggregateNode):
+            message = f"{show(value.function.text)} is over a window, and SET states values of one record"
+            hint = "count in windows by FEATURE n = count(*) PER src OVER 1m, or behind EMIT"
+            raise InvalidPatternError(message, value.function.location, hint=hint)
         one = SetAttribute(name.text, bind_record(value))
         with place_errors(name.location):
             check_sets((one,), reserved)

@@ -126,9 +126,15 @@ class StreamRules(Transformer[Token, object]):
         """`SET bytes = orig_bytes + resp_bytes`."""
         return stream_ast.SetNode(values, locate(keyword))
 
-    def assignment(self, name: Token, _sign: Token, value: RecordNode) -> tuple[ast.Name, RecordNode]:
+    def assignment(
+        self, name: Token, _sign: Token, value: RecordNode | stream_ast.AggregateNode
+    ) -> tuple[ast.Name, RecordNode | stream_ast.AggregateNode]:
         """`name = value`."""
         return name_of(name), value
+
+    def aggregate(self, function: Token, _bracket: Token, *of: Token) -> stream_ast.AggregateNode:
+        """`count(*)`, `count(DISTINCT dst)`."""
+        return stream_ast.AggregateNode(name_of(function), None if len(of) == 1 else name_of(of[1]), len(of) > 1)
 
     def record_where(self, keyword: Token, condition: RecordNode) -> stream_ast.FilterNode:
         """`WHERE condition`."""
@@ -179,6 +185,28 @@ class StreamRules(Transformer[Token, object]):
             exclude is not None,
             locate(keyword),
         )
+
+    def emit(
+        self,
+        keyword: Token,
+        given: stream_ast.EdgeNode | stream_ast.EventNode,
+        keys: tuple[tuple[ast.Name, ast.Name | None], ...] | None,
+        every: ast.Time,
+    ) -> stream_ast.EmitNode:
+        """`EMIT EDGE (src)-[:burst]->(dst) EVERY 1m`."""
+        return stream_ast.EmitNode(given, keys or (), every, locate(keyword))
+
+    def emitted_keys(self, *keys: tuple[ast.Name, ast.Name | None]) -> tuple[tuple[ast.Name, ast.Name | None], ...]:
+        """`src AS host, port`."""
+        return keys
+
+    def emitted_key(self, of: Token, name: Token | None) -> tuple[ast.Name, ast.Name | None]:
+        """`src AS host`."""
+        return name_of(of), optional_name(name)
+
+    def having(self, keyword: Token, condition: RecordNode) -> stream_ast.HavingNode:
+        """`HAVING n > 100`."""
+        return stream_ast.HavingNode(condition, locate(keyword))
 
     def names(self, *names: Token) -> tuple[ast.Name, ...]:
         """`src, dst`."""

@@ -15,7 +15,7 @@ EXAMPLE: Final = "STREAM name EDGE (src)-[kind]->(dst) AT ts"
 
 CLAUSES: Final = frozenset(
     {"FORMAT", "EDGE", "EVENT", "AT", "ZONE", "BEFORE", "UNIT", "ID", "SET", "WHERE", "DELETE", "UPDATE", "NULL", "LATENESS"}
-    | {"DUPLICATES", "CLOCK", "PARTITION", "FEATURE"}
+    | {"DUPLICATES", "CLOCK", "PARTITION", "FEATURE", "EMIT", "HAVING"}
 )
 """Terminals that begin a clause."""
 
@@ -33,7 +33,6 @@ _OF_PATTERNS: Final = frozenset(
 )
 _INSTEAD: Final[Mapping[str, str]] = {
     "FILTER": "write conditions in WHERE",
-    "HAVING": "write conditions in WHERE",
     "AND": "a condition comes after WHERE",
     "TIME": "say where the time of a record is by AT: AT ts IN s",
     "TIMESTAMP": "say where the time of a record is by AT: AT ts IN s",
@@ -57,7 +56,7 @@ def stream_hint(at: Unexpected) -> str:
     if "LATENESS" in names:
         return _hint_for_clause(kind, found, names)
     return (
-        _hint_in_feature(names)
+        _hint_in_windows(names)
         or _hint_in_edge(found, names, before)
         or _hint_in_value(found, names, before)
         or _hint_at_word(kind, found, names, before)
@@ -83,7 +82,11 @@ def _hint_for_clause(kind: str, found: str, names: frozenset[str]) -> str:
     return ""
 
 
-def _hint_in_feature(names: frozenset[str]) -> str:
+def _hint_in_windows(names: frozenset[str]) -> str:
+    if names == {"EDGE", "EVENT"}:
+        return "EMIT EDGE (src)-[:burst]->(dst) EVERY 1m SET n = count(*), or EMIT EVENT 'scan' PER src AS host EVERY 1m"
+    if "_EVERY" in names:
+        return "EMIT has windows: EMIT EDGE (src)-[:burst]->(dst) EVERY 1m SET n = count(*)"
     if {"STAR", "DISTINCT"} <= names:
         return "count(*) counts records, count(DISTINCT dst) different values, sum(bytes) adds those of an attribute"
     if "_OVER" in names:
@@ -108,6 +111,8 @@ def _hint_in_edge(found: str, names: frozenset[str], before: str) -> str:
 
 
 def _hint_in_value(found: str, names: frozenset[str], before: str) -> str:
+    if found == "*" and before == "LPAR":
+        return "functions over a window stand in SET of EMIT, and HAVING reads their names: SET n = count(*) HAVING n > 100"
     if names == {"INTEGER", "NAME"} and before == "LSQB":
         return "write a position from 0, a[0], or a condition, a[key = 'x']; a field stands behind a dot: a.`b c`"
     if names == {"STRING"} and before in {"NULL", "ZONE", "BEFORE", "COMMA"}:

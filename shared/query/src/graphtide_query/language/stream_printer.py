@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from graphtide_core.record_format import RecordFormat
     from graphtide_core.record_time import RecordTime
     from graphtide_core.stream_definition import EventClause, LabelledEnd, SetAttribute, StreamDefinition
+    from graphtide_core.stream_emissions import Emission, EmittedEnd, EmittedKey, Summary
     from graphtide_core.stream_features import Feature
     from graphtide_core.stream_partition import Partition
 
@@ -76,6 +77,7 @@ def print_stream(stream: StreamDefinition) -> str:
     if stream.partition is not None:
         lines.append(_write_partition(stream.partition))
     lines += map(_write_feature, stream.features)
+    lines += map(_write_emission, stream.emissions)
     return "\n".join(lines) + "\n"
 
 
@@ -118,15 +120,42 @@ def _write_part(part: EdgeClause | EventClause) -> str:
 
 
 def _write_feature(feature: Feature) -> str:
-    of = "*" if feature.of is None else write_name(feature.of)
-    distinct = "DISTINCT " if feature.is_distinct else ""
-    words = [f"FEATURE {write_name(feature.name)} = {feature.function.value}({distinct}{of})"]
+    words = [f"FEATURE {_write_function(feature)}"]
     words += [f"PER {', '.join(map(write_name, feature.keys))}"] if feature.keys else []
     words.append(f"OVER {feature.over}")
     words += [f"AGAINST {feature.against}"] if feature.against is not None else []
     words += ["EXCLUDE CURRENT"] if feature.excludes_current else []
     words += [f"WHERE {_write_condition(feature.where)}"] if feature.where is not None else []
     return " ".join(words)
+
+
+def _write_function(stated: Feature | Summary) -> str:
+    of = "*" if stated.of is None else write_name(stated.of)
+    distinct = "DISTINCT " if stated.is_distinct else ""
+    return f"{write_name(stated.name)} = {stated.function.value}({distinct}{of})"
+
+
+def _write_emission(emission: Emission) -> str:
+    if emission.ends is None:
+        words = [f"EMIT EVENT {write_constant(emission.label)}"]
+    else:
+        source, target = (_write_emitted_end(each) for each in emission.ends)
+        words = [f"EMIT EDGE {source}-[:{write_name(emission.label)}]->{target}"]
+    words += [f"PER {', '.join(map(_write_emitted_key, emission.keys))}"] if emission.keys else []
+    words.append(f"EVERY {emission.every}")
+    words += [f"SET {', '.join(map(_write_function, emission.sets))}"] if emission.sets else []
+    words += [f"WHERE {_write_condition(emission.where)}"] if emission.where is not None else []
+    words += [f"HAVING {_write_condition(emission.having)}"] if emission.having is not None else []
+    return " ".join(words)
+
+
+def _write_emitted_key(key: EmittedKey) -> str:
+    return write_name(key.of) if key.of == key.name else f"{write_name(key.of)} AS {write_name(key.name)}"
+
+
+def _write_emitted_end(end: EmittedEnd) -> str:
+    label = "" if end.label is None else f":{write_name(end.label)}"
+    return f"({_write_path(FieldPath((end.name,)))}{label})"
 
 
 def _write_end(end: LabelledEnd) -> str:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.predicate import Aggregation
+from graphtide_core.stream_emissions import ID_PREFIX
 from graphtide_core.stream_features import FIELDS, MOST_EXACT, REGISTERS
 
 from graphtide_testing.oracles.stream_records import evaluate_record
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Value
     from graphtide_core.event import Event
+    from graphtide_core.record_expression import RecordExpression
+    from graphtide_core.stream_emissions import Summary
     from graphtide_core.stream_features import Feature
     from graphtide_core.time import TimeUnit
 
@@ -46,28 +49,35 @@ def value_of(feature: Feature, records: Sequence[Edge | Event], unit: TimeUnit) 
     """Return the value of a feature of the last record, which is an insert, of an ordered stream."""
     last = records[-1]
     key = _key(feature, last)
-    if key is None:
+    if key is None or is_emitted(last):
         return None
-    alive = _alive(records)
-    same = [each for each in alive if _key(feature, each) == key and (each is not last or not feature.excludes_current)]
-    counted = [each for each in same if _satisfies(feature, each, unit)]
+    there = find_alive(records)
+    same = [each for each in there if _key(feature, each) == key and (each is not last or not feature.excludes_current)]
+    counted = [each for each in same if satisfies(feature.where, each, unit)]
     over = feature.over.ticks(unit)
-    value = _compute(feature, [each for each in counted if last.ts - each.ts < over])
+    value = compute(feature, [each for each in counted if last.ts - each.ts < over])
     if feature.against is None:
         return value
     against = feature.against.ticks(unit)
-    longer = _compute(feature, [each for each in counted if last.ts - each.ts < against])
+    longer = compute(feature, [each for each in counted if last.ts - each.ts < against])
     if value is None or not longer:
         return None
     ratio = float(value) * float(against / over) / float(longer)
     return ratio if math.isfinite(ratio) else None
 
 
-def _alive(records: Sequence[Edge | Event]) -> list[Edge | Event]:
+def is_emitted(record: Edge | Event) -> bool:
+    """Return whether a record has an id of EMIT."""
+    return not record.made and record.id.startswith(ID_PREFIX)
+
+
+def find_alive(records: Sequence[Edge | Event]) -> list[Edge | Event]:
+    """Return the inserts that no later record deletes, without what EMIT gave."""
     alive: list[Edge | Event] = []
     for each in records:
         if each.operation is Operation.INSERT:
-            alive.append(each)
+            if not is_emitted(each):
+                alive.append(each)
             continue
         same = [place for place, other in enumerate(alive) if other.id == each.id and not other.made]
         if same:
@@ -75,7 +85,7 @@ def _alive(records: Sequence[Edge | Event]) -> list[Edge | Event]:
     return alive
 
 
-def _read(record: Edge | Event, name: str) -> Value:
+def read(record: Edge | Event, name: str) -> Value:
     """Return an attribute or a field."""
     if name not in FIELDS:
         return record.attributes.get(name)
@@ -88,27 +98,30 @@ def _read(record: Edge | Event, name: str) -> Value:
 
 
 def _key(feature: Feature, record: Edge | Event) -> tuple[tuple[str, Value], ...] | None:
-    values = [_read(record, name) for name in feature.keys]
-    return None if None in values else tuple(map(_identity, values))
+    values = [read(record, name) for name in feature.keys]
+    return None if None in values else tuple(map(identity, values))
 
 
-def _identity(value: Value) -> tuple[str, Value]:
+def identity(value: Value) -> tuple[str, Value]:
+    """Return what equal values share, and no others."""
     if isinstance(value, bool | str):
         return (type(value).__name__, value)
     return ("number", value)
 
 
-def _satisfies(feature: Feature, record: Edge | Event, unit: TimeUnit) -> bool:
-    if feature.where is None:
+def satisfies(condition: RecordExpression | None, record: Edge | Event, unit: TimeUnit) -> bool:
+    """Return whether a record satisfies a condition, if there is one."""
+    if condition is None:
         return True
-    fields = {name: _read(record, name) for name in (*FIELDS, *record.attributes)}
-    return evaluate_record(feature.where, fields, unit) is True
+    fields = {name: read(record, name) for name in (*FIELDS, *record.attributes)}
+    return evaluate_record(condition, fields, unit) is True
 
 
-def _compute(feature: Feature, window: Sequence[Edge | Event]) -> Value:
+def compute(feature: Feature | Summary, window: Sequence[Edge | Event]) -> Value:
+    """Return the value of a function over records."""
     if feature.of is None:
         return len(window)
-    values = [value for value in (_read(each, feature.of) for each in window) if value is not None]
+    values = [value for value in (read(each, feature.of) for each in window) if value is not None]
     if feature.function is Aggregation.COUNT:
         return count_different(values) if feature.is_distinct else len(values)
     if feature.function is Aggregation.LAST:
@@ -118,9 +131,9 @@ def _compute(feature: Feature, window: Sequence[Edge | Event]) -> Value:
         return None
     match feature.function:
         case Aggregation.LEAST:
-            return _canonical(min(numbers))
+            return canonical(min(numbers))
         case Aggregation.GREATEST:
-            return _canonical(max(numbers))
+            return canonical(max(numbers))
         case Aggregation.AVERAGE:
             total = _round_once(sum(map(Fraction, numbers), Fraction()))
             return None if total is None else total / len(numbers)
@@ -138,7 +151,7 @@ def _round_once(exact: Fraction) -> float | None:
         return None
 
 
-def _canonical(number: float) -> int | float:
+def canonical(number: float) -> int | float:
     """Return the integer of 64 bits that a number equals, or the number."""
     return int(number) if number == int(number) and -(2**63) <= number < 2**63 else number
 
@@ -146,7 +159,7 @@ def _canonical(number: float) -> int | float:
 def count_different(values: Sequence[Value]) -> int:
     """Return how many different values there are, or the estimate for a long window."""
     if len(values) <= MOST_EXACT:
-        return len({_identity(each) for each in values})
+        return len({identity(each) for each in values})
     registers = [0] * REGISTERS
     for value in values:
         number = int.from_bytes(hashlib.blake2b(_bytes(value), digest_size=16).digest()[:8], "little")
@@ -162,7 +175,7 @@ def _bytes(value: Value) -> bytes:
         case str():
             return b"t" + value.encode()
         case int() | float():
-            number = _canonical(value)
+            number = canonical(value)
             return b"i" + struct.pack("<q", number) if isinstance(number, int) else b"f" + struct.pack("<d", number)
         case _:
             raise AssertionError(value)

@@ -20,6 +20,7 @@ from graphtide_core.stream_definition import (
     SetAttribute,
     StreamClock,
     StreamDefinition,
+    stated_labels,
 )
 from graphtide_core.stream_partition import Partition
 from graphtide_core.time import Duration, TimeUnit
@@ -27,6 +28,7 @@ from hypothesis import strategies as st
 
 from graphtide_testing.strategies.calls import ZONES, calls
 from graphtide_testing.strategies.expressions import operators
+from graphtide_testing.strategies.stream_emissions import stream_emissions
 from graphtide_testing.strategies.stream_features import stream_features
 
 if TYPE_CHECKING:
@@ -155,6 +157,7 @@ def stream_definitions(draw: DrawFn) -> StreamDefinition:
     named = [each.name for several in (sets, *(clause.sets for clause in clauses)) for each in several]
     # A tick is a nanosecond at least, and a window a tick.
     features = draw(stream_features(_READ, named, lengths=(1, 60, 3_600)))
+    emissions = draw(stream_emissions(_READ, stated_labels(clauses), lengths=(1, 60, 3_600)))
     definition = StreamDefinition(
         StreamName(draw(NAMES)),
         draw(_STATED["format"]),
@@ -172,6 +175,7 @@ def stream_definitions(draw: DrawFn) -> StreamDefinition:
         draw(_STATED["clock"]),
         None,
         features,
+        emissions,
     )
     keys = [each.value for several in (sets, *(clause.sets for clause in clauses)) for each in several]
     ends = [value for clause in clauses for _, value in clause.values_of_fields()]

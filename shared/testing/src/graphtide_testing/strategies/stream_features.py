@@ -22,7 +22,8 @@ _COMPARED: Final = (Aggregation.COUNT, Aggregation.SUM)
 _CONSTANTS: Final = st.integers(-3, 3) | st.sampled_from([0.5, "p", "", True, False, None, "a"])
 
 
-def _conditions(names: Sequence[str]) -> SearchStrategy[RecordExpression]:
+def conditions(names: Sequence[str]) -> SearchStrategy[RecordExpression]:
+    """Conditions over these names."""
     leaves = st.builds(Literal, _CONSTANTS) | st.sampled_from(names).map(lambda name: FieldPath((name,)))
     return st.recursive(leaves, lambda part: operators(part, _CONSTANTS, st.sampled_from(["", "p", "a"])), max_leaves=4)
 
@@ -52,7 +53,7 @@ def stream_features(
                 tuple(draw(st.lists(st.sampled_from(names), max_size=2, unique=True))),
                 Duration(draw(st.sampled_from(longer))) if is_compared else None,
                 draw(st.booleans()),
-                draw(st.none() | _conditions(names)),
+                draw(st.none() | conditions(names)),
             )
         )
     return tuple(each for each in found if each.name not in taken)
