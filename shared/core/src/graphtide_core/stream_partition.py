@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.stream_definition import EdgeClause, EventClause, StreamDefinition
+    from graphtide_core.stream_emissions import Emission
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,8 @@ def check_partition(definition: StreamDefinition) -> None:
     """Check that parts can be matched by themselves.
 
     Raises:
-        InvalidPatternError: the key is nothing that edges and events have, events are divided by vertex, or a feature counts
-            records of several parts.
+        InvalidPatternError: the key is nothing that edges and events have, events are divided by vertex, or a feature or EMIT
+            counts records of several parts.
     """
     key = part_key(definition)
     if key is None:
@@ -95,3 +96,18 @@ def check_partition(definition: StreamDefinition) -> None:
             message = f"the feature {show(feature.name)} counts records of several parts: it is not PER {key}"
             hint = "divide the stream by the key of its features: PARTITION BY src … FEATURE n = count(*) PER src OVER 1m"
             raise InvalidPatternError(message, hint=hint)
+    for emission in definition.emissions:
+        if not _gives_key(emission, key):
+            message = f"EMIT {show(emission.label)} counts records of several parts: what it gives has no {key} of theirs"
+            hint = "divide the stream by its key: PARTITION BY src … EMIT EDGE (src)-[:burst]->(dst) EVERY 1m"
+            raise InvalidPatternError(message, hint=hint)
+
+
+def _gives_key(emission: Emission, key: PartKey) -> bool:
+    """Return whether what an EMIT gives has the key of its records, by the name that records have it by."""
+    if key.is_vertex:
+        return False
+    ends = {} if emission.ends is None else dict(zip(("src", "dst"), emission.ends, strict=True))
+    if key.field in ends:
+        return ends[key.field].name == key.field
+    return any(each.of == each.name == key.field for each in emission.keys)
