@@ -7,6 +7,7 @@
 mod bulk;
 pub(crate) mod fields;
 mod header;
+pub(crate) mod table;
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
@@ -28,6 +29,7 @@ use crate::writer::{Draft, Label, Target, Writer};
 use crate::zeek::Zeek;
 use fields::{Fields, FieldsOf};
 use header::{Header, is_blank};
+use table::Places;
 
 /// Decoder of a CSV stream.
 #[derive(Clone, Debug)]
@@ -44,8 +46,8 @@ pub struct CsvDecoder {
     writer: Writer,
     header: Option<Header>,
     fields: Fields,
-    /// What reads many records at once.
-    bulk: bulk::Columns,
+    /// Where the fields of many records are.
+    places: Places,
     /// What reads records in place of all that, where there is a statement.
     statement: Option<Box<CsvStatement>>,
 }
@@ -84,7 +86,7 @@ impl CsvDecoder {
             writer,
             header: None,
             fields: Fields::quoted_by(quote),
-            bulk: bulk::Columns::default(),
+            places: Places::default(),
             statement: None,
         }
     }
@@ -156,21 +158,28 @@ impl CsvDecoder {
     }
 
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        let Self { attributes, types, names, dialect, times, nulls, zeek, splitter, writer, header, fields, bulk, statement } =
+        let Self { attributes, types, names, dialect, times, nulls, zeek, splitter, writer, header, fields, places, statement } =
             self;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         let mut ended = false;
         // Most streams have neither lines that say how they are written nor lines of blanks.
         let has_other_lines = zeek.is_some() || matches!(dialect.delimiter, Delimiter::Blanks);
-        let is_plain = !has_other_lines && times.is_none() && nulls.is_empty() && !dialect.has_decimal_comma;
+        // A statement says itself how times and missing values are written.
+        let has_own = statement.is_none() && (times.is_some() || !nulls.is_empty());
+        let is_plain = !has_other_lines && !has_own && !dialect.has_decimal_comma;
         let plain = dialect.delimiter.quoted().filter(|_| is_plain);
         while !ended {
-            if let (Some(delimiter), Some(header), None) = (plain, &header, &statement)
+            if let (Some(delimiter), Some(header)) = (plain, &header)
                 && let Some(lines) = splitter.plain_lines()
             {
                 let (bytes, count) = (lines.text.len(), lines.count);
-                if bulk.write_all(lines, delimiter, (header, attributes), writer, &mut target) {
+                let table = places.find(lines, delimiter, header.columns.len());
+                let is_written = table.is_some_and(|table| match statement {
+                    None => bulk::write_all(table, header, attributes, writer, &mut target),
+                    Some(statement) => statement.take_all(table, (&header.layout.attributes, attributes), writer, &mut target),
+                });
+                if is_written {
                     splitter.pass_lines((bytes, count));
                     continue;
                 }
@@ -225,7 +234,7 @@ impl CsvDecoder {
                                 let nulls: &[String] = if zeek.is_some() { nulls } else { &[] };
                                 let has_decimal_comma = dialect.has_decimal_comma;
                                 let record = Record { line, bytes, fields, places, columns, nulls, has_decimal_comma };
-                                statement.take(writer, &mut target, record);
+                                statement.take(writer, &mut target, &record);
                             }
                             Err(error) => writer.reject(&mut target, line, &error, bytes),
                         }

@@ -74,7 +74,7 @@ impl<P: LinePattern> Lines<P> {
                         Ok(fields) => {
                             let (columns, nulls, has_decimal_comma) = (&*read, &[][..], false);
                             let record = Record { line, bytes, fields, places, columns, nulls, has_decimal_comma };
-                            statement.take(writer, target, record);
+                            statement.take(writer, target, &record);
                             continue;
                         }
                         Err(error) => (line, bytes, error),

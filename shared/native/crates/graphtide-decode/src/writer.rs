@@ -4,7 +4,7 @@
 //! Or it is an event with a label alone, its type, or a deletion with an id. None of its texts is longer than a batch can hold.
 
 use graphtide_graph::Time;
-use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, Row};
+use graphtide_graph::batch::{Bulk, DeadLetter, EdgeBatch, Operation, Row};
 use graphtide_graph::key::{IdRef, KeyRef, MAX_TEXT};
 use graphtide_graph::symbol::{SharedSymbols, Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
@@ -232,6 +232,15 @@ impl Writer {
         target.batch.push(&self.row(line, ts, raw, given), attributes);
         self.ordinal += 1;
         Ok(())
+    }
+
+    /// Appends what many records give, one thing each; `raw` are their bytes.
+    pub(crate) fn append<'r>(&mut self, target: &mut Target<'_>, bulk: Bulk, raw: impl ExactSizeIterator<Item = &'r str>) {
+        self.ordinal += raw.len() as u64;
+        target.batch.append(bulk);
+        if self.keep_raw {
+            target.batch.give_raw(raw.map(str::as_bytes));
+        }
     }
 
     /// The row of what a record gives.

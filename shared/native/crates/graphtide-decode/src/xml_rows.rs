@@ -147,7 +147,7 @@ impl XmlRows {
                 let fields = fields.of_places(text, spans.iter().copied());
                 let (nulls, has_decimal_comma) = (&[][..], false);
                 let record = Record { line: *line, bytes, fields, places, columns: read, nulls, has_decimal_comma };
-                statement.take(writer, target, record);
+                statement.take(writer, target, &record);
             }
             Err(error) => writer.reject(target, *line, &error, bytes),
         }

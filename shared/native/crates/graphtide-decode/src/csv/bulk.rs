@@ -1,8 +1,7 @@
 //! Decodes lines without quotes and without faults, a column at a time.
 //!
-//! One pass over the text finds its fields; then a column costs one loop. Lines with anything else among them (a fault, another
-//! number of fields, a deletion, an empty line) are left to the way record by record. That looks at each, and what both give is
-//! the same.
+//! A column costs one loop. Lines with anything else among them (a fault, a deletion, an empty field that must not be) are left
+//! to the way record by record. That looks at each, and what both give is the same.
 
 use graphtide_graph::batch::Bulk;
 use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
@@ -10,104 +9,29 @@ use graphtide_graph::symbol::Symbol;
 use graphtide_graph::value::Value;
 
 use super::header::Header;
+use super::table::Table;
 use crate::column::Column;
 use crate::digits;
-use crate::splitter::PlainLines;
 use crate::types::Projection;
 use crate::writer::{Target, Writer};
 
-/// Places of fields, kept from text to text for their memory alone.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Columns {
-    /// Where each field begins, and behind them the end of the text.
-    starts: Vec<u32>,
+/// Appends all lines to the batch, or none of them: then it returns false, and each needs a look of its own.
+pub(super) fn write_all(
+    table: Table<'_>,
+    header: &Header,
+    projection: &Projection,
+    writer: &mut Writer,
+    target: &mut Target<'_>,
+) -> bool {
+    let Some(bulk) = table.bulk(header, projection, writer, target) else { return false };
+    writer.append(target, bulk, table.rows());
+    true
 }
 
-impl Columns {
-    /// Appends all lines to the batch, or none of them: then it returns false, and each needs a look of its own.
-    pub(super) fn write_all(
-        &mut self,
-        lines: PlainLines<'_>,
-        delimiter: u8,
-        (header, projection): (&Header, &Projection),
-        writer: &mut Writer,
-        target: &mut Target<'_>,
-    ) -> bool {
-        let width = header.columns.len();
-        if !self.find(lines, delimiter, width) {
-            return false;
-        }
-        let table = Table { text: lines.text, starts: &self.starts, width, rows: lines.count };
-        let Some(bulk) = table.bulk(lines.line, header, projection, writer, target) else { return false };
-        target.batch.append(bulk);
-        if writer.keep_raw {
-            target.batch.give_raw(table.rows().map(str::as_bytes));
-        }
-        writer.start_at(writer.ordinal() + lines.count as u64);
-        true
-    }
-
-    /// Finds all fields; returns whether each line has so many.
-    fn find(&mut self, lines: PlainLines<'_>, delimiter: u8, width: usize) -> bool {
-        let text = lines.text.as_bytes();
-        self.starts.clear();
-        self.starts.reserve(lines.count * width + 1);
-        self.starts.push(0);
-        let (chunks, rest) = text.as_chunks::<CHUNK>();
-        for (number, chunk) in chunks.iter().enumerate() {
-            self.take(ends_in(chunk, delimiter), number * CHUNK);
-        }
-        let mut last = [0; CHUNK];
-        last[..rest.len()].copy_from_slice(rest);
-        self.take(ends_in(&last, delimiter), chunks.len() * CHUNK);
-        // As many lines as are counted end where they should, so no other does.
-        self.starts.len() == lines.count * width + 1
-            && self.starts[1..].chunks_exact(width).all(|line| text[line[width - 1] as usize - 1] == b'\n')
-    }
-
-    /// Notes the fields that begin behind these places of a chunk, which are set bits.
-    #[inline]
-    fn take(&mut self, mut places: u64, from: usize) {
-        while places != 0 {
-            self.starts.push(from as u32 + places.trailing_zeros() + 1);
-            places &= places - 1;
-        }
-    }
-}
-
-/// Bytes whose places are bits of a number.
-const CHUNK: usize = 64;
-
-/// Where fields end in a chunk: a bit for each byte.
-#[inline]
-fn ends_in(chunk: &[u8; CHUNK], delimiter: u8) -> u64 {
-    let ends = chunk.map(|byte| u8::from(byte == delimiter || byte == b'\n'));
-    let (words, _) = ends.as_chunks::<8>();
-    // Multiplied so, the bits of eight bytes meet in the highest one.
-    let eight = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    words.iter().rev().fold(0, |bits, word| bits << 8 | eight(word))
-}
-
-/// Lines of equally many fields.
-#[derive(Clone, Copy)]
-struct Table<'t> {
-    text: &'t str,
-    starts: &'t [u32],
-    width: usize,
-    rows: usize,
-}
-
-impl<'t> Table<'t> {
-    fn bulk(
-        self,
-        line: u64,
-        header: &Header,
-        projection: &Projection,
-        writer: &mut Writer,
-        target: &mut Target<'_>,
-    ) -> Option<Bulk> {
+impl Table<'_> {
+    fn bulk(self, header: &Header, projection: &Projection, writer: &mut Writer, target: &mut Target<'_>) -> Option<Bulk> {
         let layout = &header.layout;
-        let (rows, ordinal) = (self.rows, writer.ordinal());
+        let (rows, ordinal) = (self.count, writer.ordinal());
         let column = |column: Column| layout.get(column).map(|place| self.column(place));
         let latest = writer.latest();
         let time = |text: &str| digits::integer(text).filter(|ts| *ts <= latest);
@@ -146,7 +70,7 @@ impl<'t> Table<'t> {
             }
         }
         let labels = self.labels(header, writer, target)?;
-        Some(Bulk { ordinal, line, ts, ends, labels, streams: Vec::new(), ids, attributes })
+        Some(Bulk { ordinal, line: self.line, ts, ends, labels, streams: Vec::new(), ids, attributes })
     }
 
     /// The labels of source, edge and target; looked up row by row, since a table that is full knows those that came first.
@@ -161,32 +85,8 @@ impl<'t> Table<'t> {
             let label = Some(symbol(label, row)).filter(|label| *label != Symbol::ABSENT).unwrap_or(default);
             (label != Symbol::ABSENT).then(|| [symbol(source, row), label, symbol(end, row)])
         };
-        (0..self.rows).map(of_row).collect()
+        (0..self.count).map(of_row).collect()
     }
-
-    /// The texts of a column.
-    #[inline]
-    fn column(self, place: usize) -> impl ExactSizeIterator<Item = &'t str> {
-        (0..self.rows).map(move |row| self.field(row, place))
-    }
-
-    #[inline]
-    fn field(self, row: usize, place: usize) -> &'t str {
-        let at = row * self.width + place;
-        let field = &self.text[self.starts[at] as usize..self.starts[at + 1] as usize - 1];
-        if place + 1 == self.width { without_return(field) } else { field }
-    }
-
-    /// The texts of the lines.
-    fn rows(self) -> impl ExactSizeIterator<Item = &'t str> {
-        let line = move |row: usize| self.starts[row * self.width] as usize;
-        (0..self.rows).map(move |row| without_return(&self.text[line(row)..line(row + 1) - 1]))
-    }
-}
-
-#[inline]
-fn without_return(text: &str) -> &str {
-    text.strip_suffix('\r').unwrap_or(text)
 }
 
 /// The key of a text; None if it is empty.
@@ -197,19 +97,32 @@ fn present(text: &str, arena: &mut TextArena) -> Option<Key> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+    use std::fmt::Debug;
+
     use graphtide_graph::batch::{DeadLetter, EdgeBatch};
     use graphtide_graph::symbol::SharedSymbols;
 
-    use super::*;
     use crate::csv::CsvDecoder;
     use crate::decoder::{Decoder, Options};
     use crate::dialect::{Delimiter, Dialect};
+    use crate::statement::{Source, open};
+    use crate::surroundings::Surroundings;
     use crate::types::AttributeType;
 
     /// What is decoded of `input` in blocks of `step` bytes: rows as texts, and dead letters.
     fn decode(input: &[u8], step: usize, options: &Options) -> (Vec<String>, Vec<DeadLetter>) {
         let symbols = SharedSymbols::default();
         let mut decoder = CsvDecoder::new(options.clone(), Dialect::new(Delimiter::Byte(b',')), symbols.clone()).settling();
+        decode_by(&mut decoder, &symbols, (input, step), options)
+    }
+
+    fn decode_by(
+        decoder: &mut dyn Decoder,
+        symbols: &SharedSymbols,
+        (input, step): (&[u8], usize),
+        options: &Options,
+    ) -> (Vec<String>, Vec<DeadLetter>) {
         let (mut batch, mut dead) = (EdgeBatch::new(options.attributes.len()), Vec::new());
         for block in input.chunks(step) {
             decoder.feed(block, &mut batch, &mut dead).unwrap();
@@ -223,9 +136,26 @@ mod tests {
         ((0..batch.len()).map(show).collect(), dead)
     }
 
-    /// The same record by record: where lines may be comments, each is looked at.
-    fn decode_one_by_one(input: &[u8], step: usize, options: &Options) -> (Vec<String>, Vec<DeadLetter>) {
-        decode(input, step, &Options { comment: "no line begins so".into(), ..options.clone() })
+    /// Options by which each record is read by itself: where lines may be comments, each is looked at.
+    fn one_by_one(options: &Options) -> Options {
+        Options { comment: "no line begins so".into(), ..options.clone() }
+    }
+
+    /// What a statement makes of `input`: rows and dead letters, and what is known of the stream.
+    fn read(input: &[u8], step: usize, statement: &str, options: &Options) -> impl PartialEq + Debug + use<> {
+        let symbols = SharedSymbols::default();
+        let source = Source {
+            definition: statement.as_bytes().to_vec(),
+            format: "csv".to_owned(),
+            dialect: Dialect::new(Delimiter::Byte(b',')),
+            path: None,
+            clocks: HashMap::default(),
+            surroundings: Surroundings::default(),
+        };
+        let mut decoder = open(source, options.clone(), &symbols).unwrap();
+        let rows = decode_by(decoder.as_mut(), &symbols, (input, step), options);
+        let of_stream = (decoder.ordinal(), decoder.filtered(), decoder.has_ids(), decoder.has_operations());
+        (rows, of_stream, decoder.has_zoneless_times())
     }
 
     /// Lines of pieces that are drawn by a seed; the more `faults`, the more of them are odd.
@@ -273,20 +203,57 @@ mod tests {
             for (seed, faults) in (0..24).flat_map(|seed| [0, 3, 30, 200].map(|faults| (seed, faults))) {
                 let input = lines(header, seed, faults);
                 for step in [1, 7, 64, 300, input.len()] {
-                    let expected = decode_one_by_one(&input, step, options);
+                    let expected = decode(&input, step, &one_by_one(options));
                     assert_eq!(decode(&input, step, options), expected, "{header} {seed} {faults} {step}");
                 }
             }
         }
     }
 
+    /// Statements that read columns alone, and others that need a look at each record.
+    const STATEMENTS: [&str; 8] = [
+        r#"{"time": {"value": {"is": "path", "steps": ["ts"]}}, "unit": "ms"}"#,
+        r#"{"time": {"value": {"is": "path", "steps": ["ts"]}, "unit": "s"}, "unit": "ms", "nulls": ["1", "-5"],
+            "clauses": [{"gives": "edge", "source": {"value": {"is": "path", "steps": ["src"]}},
+                "target": {"value": {"is": "path", "steps": ["dst"]}, "label": {"is": "path", "steps": ["n"]}},
+                "label": {"is": "path", "steps": ["label"]}, "id": {"is": "path", "steps": ["id"]}}],
+            "sets": [["n", {"is": "path", "steps": ["dst"]}], ["m", {"is": "constant", "value": "seven"}],
+                ["missing", {"is": "path", "steps": ["m", "below"]}]]}"#,
+        r#"{"time": {"value": {"is": "path", "steps": ["ts"]}, "unit": "auto"}, "unit": "us",
+            "clauses": [{"gives": "event", "type": {"is": "path", "steps": ["label"]}}]}"#,
+        r#"{"time": {"value": {"is": "path", "steps": ["ts"]}}, "unit": "s",
+            "clauses": [{"gives": "event", "type": {"is": "constant", "value": "e"}}], "id": {"is": "path", "steps": ["dst"]},
+            "sets": [["n", {"is": "constant", "value": 7}], ["m", {"is": "path", "steps": ["ts"]}]]}"#,
+        r#"{"time": {"value": {"is": "path", "steps": ["ts"]}, "format": "%d.%m.%Y"}, "unit": "s",
+            "clauses": [{"gives": "event", "type": {"is": "path", "steps": ["missing"]}}]}"#,
+        r#"{"time": {"value": {"is": "path", "steps": ["ts"]}}, "unit": "ms",
+            "clauses": [{"gives": "edge", "source": {"value": {"is": "path", "steps": ["src"]}},
+                "target": {"value": {"is": "path", "steps": ["dst"]}}}],
+            "where": {"is": "operator", "operator": ">", "operands": [{"is": "path", "steps": ["n"]}, {"is": "constant", "value": 1}]}}"#,
+        r#"{"time": {"value": {"is": "path", "steps": ["ts"]}}, "unit": "ms",
+            "clauses": [{"gives": "event", "type": {"is": "path", "steps": ["label"]}},
+                {"gives": "event", "type": {"is": "constant", "value": "second"}}], "id": {"is": "path", "steps": ["src"]}}"#,
+        r#"{"time": {"value": {"is": "path", "steps": ["ts"]}}, "unit": "ms", "id": {"is": "path", "steps": ["dst"]},
+            "clauses": [{"gives": "event", "type": {"is": "path", "steps": ["label"]}}],
+            "delete_where": {"is": "operator", "operator": "=", "operands": [{"is": "path", "steps": ["src"]}, {"is": "constant", "value": "a"}]},
+            "sets": [["n", {"is": "call", "function": "length", "arguments": [{"is": "path", "steps": ["dst"]}]}]]}"#,
+    ];
+
     #[test]
-    fn places_of_ends_are_those_of_the_bytes() {
-        for place in 0..CHUNK {
-            let mut chunk = [b'x'; CHUNK];
-            chunk[place] = b',';
-            chunk[(place + 9) % CHUNK] = b'\n';
-            assert_eq!(ends_in(&chunk, b','), 1 << place | 1 << ((place + 9) % CHUNK));
+    fn a_statement_makes_of_lines_at_once_what_it_makes_of_each() {
+        let plain = Options { attributes: vec!["n".into(), "missing".into(), "m".into()], ..Options::default() };
+        let declared = vec![("n".to_owned(), AttributeType::Integer), ("id".to_owned(), AttributeType::String)];
+        let all = [Options { keep_raw: true, ..plain.clone() }, Options { declared, ..plain }];
+        let headers = ["ts,src,dst,label,n", "ts,dst,src,label,src_label,dst_label,id,op,m,n", "ts,type,n,id", "ts"];
+        let cases = all.iter().flat_map(|options| headers.map(|header| (options, header)));
+        for ((options, header), statement) in cases.flat_map(|case| STATEMENTS.map(|statement| (case, statement))) {
+            for (seed, faults) in (0..3).flat_map(|seed| [0, 3, 30, 200].map(|faults| (seed, faults))) {
+                let input = lines(header, seed, faults);
+                for step in [1, 64, 300, input.len()] {
+                    let expected = read(&input, step, statement, &one_by_one(options));
+                    assert_eq!(read(&input, step, statement, options), expected, "{statement} {header} {seed} {faults} {step}");
+                }
+            }
         }
     }
 }

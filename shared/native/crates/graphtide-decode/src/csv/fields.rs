@@ -21,6 +21,12 @@ pub(crate) struct FieldsOf<'a> {
     places: &'a [(usize, usize)],
 }
 
+/// The texts of the fields of one record.
+pub(crate) trait Texts {
+    /// The text of the field at this place.
+    fn text(&self, place: usize) -> &str;
+}
+
 impl<'a> FieldsOf<'a> {
     #[inline]
     pub(super) fn len(self) -> usize {
@@ -31,6 +37,13 @@ impl<'a> FieldsOf<'a> {
     pub(crate) fn get(self, place: usize) -> &'a str {
         let (start, end) = self.places[place];
         &self.text[start..end]
+    }
+}
+
+impl Texts for FieldsOf<'_> {
+    #[inline]
+    fn text(&self, place: usize) -> &str {
+        self.get(place)
     }
 }
 

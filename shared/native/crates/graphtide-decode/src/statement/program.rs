@@ -3,6 +3,8 @@
 //! The oracle `graphtide_testing.oracles.stream_records` says the same. A record is whole: all that it gives is known before
 //! any of it is written. Cost: each expression once, in the order of the text; nothing is allocated but in the arena.
 
+pub(crate) mod columns;
+
 use bumpalo::Bump;
 use graphtide_expression::value_text::write_text;
 use graphtide_expression::{Context, Expression};

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bumpalo::Bump;
 use graphtide_expression::Context;
+use graphtide_graph::batch::Bulk;
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 
@@ -12,7 +13,9 @@ use super::attributes::Reading;
 use super::definition::DefinitionForm;
 use super::nulls::Nulls;
 use super::paths::Paths;
+use super::program::columns::Columns;
 use super::program::{Outcome, Program};
+use crate::csv::table::Table;
 use crate::decoder::Options;
 use crate::error::{Refused, StatementError};
 use crate::times::Zone;
@@ -88,6 +91,19 @@ impl Statement {
         seen.has_ids |= outcome.has_ids;
         seen.has_operations |= outcome.has_operations;
         Ok(())
+    }
+
+    /// What all records of these columns give; None if each needs a look of its own.
+    pub(crate) fn bulk(
+        &mut self,
+        columns: (Table<'_>, &[Option<usize>]),
+        writer: &mut Writer,
+        target: &mut Target<'_>,
+    ) -> Option<Bulk> {
+        let (table, places) = columns;
+        let (bulk, has_ids) = self.program.bulk(Columns { table, places, nulls: &self.nulls }, writer, target)?;
+        self.seen.has_ids |= has_ids;
+        Some(bulk)
     }
 
     /// Whether the time of a record is read of a slot.

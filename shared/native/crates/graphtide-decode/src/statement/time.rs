@@ -8,6 +8,7 @@ use graphtide_graph::value::ValueRef;
 
 use super::definition::{TimeForm, per_second};
 use super::paths::{Paths, Role, path_of};
+use crate::digits;
 use crate::error::{Refused, RowError, StatementError, shorten};
 use crate::times::{Day, Flaw, Times, Zone, number, number_of_any_unit, rfc2822, syslog, unit_of, whole};
 
@@ -87,9 +88,14 @@ impl RecordTime {
         Ok(Self { source, form: read, dates, moments, are_moments: false, ticks_per_second, before })
     }
 
+    /// The slot that it is read of, unless an expression states it.
+    pub(crate) fn slot(&self) -> Option<usize> {
+        if let Source::Slot(slot) = self.source { Some(slot) } else { None }
+    }
+
     /// Whether it is read of a slot.
     pub(crate) fn is_read_of(&self, slot: usize) -> bool {
-        matches!(self.source, Source::Slot(own) if own == slot)
+        self.slot() == Some(slot)
     }
 
     /// Lets texts of its slot be times of ISO 8601, or not.
@@ -115,9 +121,7 @@ impl RecordTime {
             value => value,
         };
         let found = match (value, self.form) {
-            (ValueRef::Int(number), Form::Any) => return Ok(number),
-            (ValueRef::Int(number), Form::Unit(per_second)) => whole(number, per_second, self.ticks_per_second),
-            (ValueRef::Int(number), Form::Auto) => whole(number, unit_of(number), self.ticks_per_second),
+            (ValueRef::Int(number), Form::Any | Form::Unit(_) | Form::Auto) => self.of_integer(number),
             (ValueRef::Null, _) => return Err(RowError::NoRecordTime.into()),
             (ValueRef::Bool(_), _) => Err(Flaw::Form),
             (ValueRef::Text(text), _) if self.are_moments => self.moments.ticks_of(text),
@@ -127,6 +131,26 @@ impl RecordTime {
             }
         };
         found.map_err(|flaw| refuse(value, flaw, arena).into())
+    }
+
+    /// The time that a field states as it is written; None if it is none.
+    #[inline]
+    pub(crate) fn of_written(&self, text: &str) -> Option<Time> {
+        match plain(text, self.form) {
+            Some(number) => self.of_integer(number).ok(),
+            None if text.is_empty() => None,
+            None => self.of_text(text, self.form).ok(),
+        }
+    }
+
+    /// The time that an integer states, in the unit of the stream's times.
+    #[inline]
+    fn of_integer(&self, number: i64) -> Result<Time, Flaw> {
+        match self.form {
+            Form::Unit(per_second) => whole(number, per_second, self.ticks_per_second),
+            Form::Auto => whole(number, unit_of(number), self.ticks_per_second),
+            Form::Any | Form::Format | Form::Mail | Form::Syslog => Ok(number),
+        }
     }
 
     fn of_text(&self, text: &str, form: Form) -> Result<Time, Flaw> {
@@ -146,25 +170,11 @@ impl RecordTime {
     }
 }
 
-/// Digits of an integer that surely fits 64 bits.
-const MOST_DIGITS: usize = 18;
-
 /// The integer that a text of a number is, if it is plain.
 #[inline]
 fn plain(text: &str, form: Form) -> Option<i64> {
     let is_number = matches!(form, Form::Any | Form::Unit(_) | Form::Auto);
-    if !is_number || text.is_empty() || text.len() > MOST_DIGITS {
-        return None;
-    }
-    let mut number = 0;
-    for byte in text.bytes() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number = number * 10 + i64::from(digit);
-    }
-    Some(number)
+    digits::unsigned(text.as_bytes()).filter(|_| is_number).map(u64::cast_signed)
 }
 
 #[cold]
