@@ -11,6 +11,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
 from graphtide_query import parse_streams
 from graphtide_wire.stream_definition import definition_of, encode_definition
+from graphtide_wire.stream_schema import SchemaRecord, encode_schema, schema_key
 from graphtide_wire.stream_statement import StatementRecord, decode_statement, encode_statement, statement_key, version_key
 from graphtide_wire.topics import Topics
 
@@ -82,6 +83,22 @@ def test_a_statement_is_deleted_alone_and_the_next_one_has_the_next_number(deplo
     assert [(record.version, record.is_removed) for record in list_written(deployment) if record is not None] == [
         (1, False), (2, True), (3, False),
     ]  # fmt: skip
+
+
+def test_a_feature_over_an_attribute_that_the_stream_never_had_gives_a_warning(deployment: Deployment) -> None:
+    text = "STREAM flows EDGE (src)-['flow']->(dst) AT ts FEATURE sent = sum({}) PER src OVER 1m"
+    assert deployment.http.put(STREAM, json={"text": text.format("sise")}).json()["warnings"] == []
+
+    seen = SchemaRecord("flows", "seen", {"size": "integer"})
+    deployment.write(Topics().schemas, schema_key("flows", "seen"), encode_schema(seen))
+    warning = "feature 'sent': the stream has no attribute 'sise'; did you mean size?"
+    deployment.until(lambda: deployment.http.get(STREAM).json()["warnings"] == [warning])
+
+    assert deployment.http.put(STREAM, json={"text": text.format("size")}).json()["warnings"] == []
+    stated = text.format("sise").replace("AT ts", "SET bytes = size AT ts")
+    warning = "feature 'sent': the stream has no attribute 'sise'"
+    assert deployment.http.put(STREAM, json={"text": stated}).json()["warnings"] == [warning]
+    assert deployment.http.put(STREAM, json={"text": stated.replace("SET bytes", "SET sise")}).json()["warnings"] == []
 
 
 def test_a_stream_without_a_statement_is_shown_without_one(deployment: Deployment) -> None:

@@ -235,7 +235,7 @@ class StreamDefinition:
         check_id(self.id)
         self._check_ids()
         check_nulls(self.nulls)
-        check_features(self.features, self._attributes(), self.unit)
+        check_features(self.features, self.stated_attributes(), self.unit)
         check_partition(self)
         check_emissions(self.emissions, {each.name for each in self.features}, stated_labels(self.clauses), self.unit)
         self._check_paths()
@@ -248,7 +248,8 @@ class StreamDefinition:
         for each in self.clauses:
             check_sets(each.sets, RESERVED_FOR_EDGES if isinstance(each, EdgeClause) else RESERVED_FOR_EVENTS)
 
-    def _attributes(self) -> Iterator[str]:
+    def stated_attributes(self) -> Iterator[str]:
+        """Yield the names that SET gives values, those of the clauses too."""
         for sets in (self.sets, *(each.sets for each in self.clauses)):
             yield from (each.name for each in sets)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
+from graphtide_core.suggestion import did_you_mean, show
 from graphtide_ordering.statements import check_decodable
 from graphtide_query import parse_streams_and_patterns
 
@@ -12,6 +13,8 @@ from graphtide_admin_api.domain.problems import ProblemError, place_of
 from graphtide_admin_api.domain.registration import MOST_TEXT
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from graphtide_core.stream_definition import StreamDefinition
     from graphtide_core.time import TimeUnit
 
@@ -56,6 +59,26 @@ def read_statement(stream: str, text: str, unit: TimeUnit) -> StreamDefinition:
         )
         raise _invalid(detail)
     return definition
+
+
+def unknown_inputs(definition: StreamDefinition, seen: Collection[str]) -> list[str]:
+    """Return a sentence for each attribute that a feature reads, no SET states, and no record of the stream had.
+
+    Args:
+        definition: of the stream.
+        seen: attributes that records had; nothing is returned if there are none yet, and not all are stated.
+    """
+    are_stated = bool(definition.sets or (definition.clauses and all(each.sets for each in definition.clauses)))
+    if not are_stated and not seen:
+        return []
+    known = {*definition.stated_attributes(), *(() if are_stated else seen)}
+    found = {name: each.name for each in reversed(definition.features) for name in each.inputs() if name not in known}
+    return [_unknown_input(feature, name, known) for name, feature in sorted(found.items())]
+
+
+def _unknown_input(feature: str, name: str, known: Collection[str]) -> str:
+    hint = did_you_mean(name, sorted(known))
+    return f"feature {show(feature)}: the stream has no attribute {show(name)}{f'; {hint}' if hint else ''}"
 
 
 def _invalid(detail: str) -> ProblemError:

@@ -18,6 +18,8 @@ from graphtide_wire.control import PatternRecord
 from graphtide_wire.dead_letters import Source
 from graphtide_wire.place import Place
 from graphtide_wire.statistics import encode_statistics
+from graphtide_wire.stream_definition import definition_of
+from graphtide_wire.stream_schema import MOST_ATTRIBUTES
 from graphtide_wire.stream_statement import StatementRecord
 from graphtide_wire.topics import check_ordered, check_stream
 from pydantic.json_schema import SkipJsonSchema
@@ -25,6 +27,7 @@ from pydantic.json_schema import SkipJsonSchema
 from graphtide_admin_api.application.reading import Letter, NotedProgress
 from graphtide_admin_api.application.reading import Stream as ReadStream
 from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.domain.statement import unknown_inputs
 from graphtide_admin_api.entrypoints.answers import EdgeOut, EdgesOut
 from graphtide_admin_api.entrypoints.forms import StatementIn
 from graphtide_admin_api.entrypoints.parameters import CursorQuery, PlacePath, StreamPath, StreamQuery, Ticks, begin_of
@@ -123,10 +126,12 @@ def _details(parts: Parts, stream: str) -> StreamDetails:
     patterns, found = parts.view.patterns(), parts.streams.one(stream)
     if found is None:
         raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
+    statement = parts.view.statement(stream)
     return StreamDetails(
         **msgspec.structs.asdict(_stream(found[0], patterns)),
         standing=None if found[1] is None else _progress(found[1]),
-        statement=_statement(parts.view.statement(stream)),
+        statement=_statement(statement),
+        warnings=_warnings(parts, statement),
     )
 
 
@@ -160,6 +165,14 @@ def _statement(record: StatementRecord | None) -> StreamStatement | None:
         return None
     definition = msgspec.to_builtins(record.definition)
     return StreamStatement(version=record.version, text=record.text, definition=definition, updated_at=record.updated_at)
+
+
+def _warnings(parts: Parts, record: StatementRecord | None) -> tuple[str, ...]:
+    if record is None or record.definition is None:
+        return ()
+    seen = {**parts.view.schema(record.stream, "seen"), **parts.view.schema(record.stream, "declared")}
+    # Past so many attributes, not all that records have are kept.
+    return () if len(seen) >= MOST_ATTRIBUTES else tuple(unknown_inputs(definition_of(record.definition), seen))
 
 
 def _stream(stream: ReadStream, patterns: Iterable[PatternRecord]) -> Stream:

@@ -71,9 +71,11 @@ def _apply_statement(there: Server, definition: StreamDefinition, text: str) -> 
     seen = there.stream(definition.name)
     statement = None if seen is None else seen.statement
     is_same = statement is not None and parse_streams(statement.text) == (definition,)
-    now = statement if is_same else there.put_stream(definition.name, text).statement
+    now = seen if seen is not None and is_same else there.put_stream(definition.name, text)
     done = "unchanged" if is_same else "registered" if statement is None else "changed"
-    typer.echo(f"stream {definition.name}: {done}" + ("" if now is None else f", version {now.version}"))
+    typer.echo(f"stream {definition.name}: {done}" + ("" if now.statement is None else f", version {now.statement.version}"))
+    for warning in now.warnings:
+        typer.echo(f"stream {definition.name}: {warning}", err=True)
 
 
 def _apply_pattern(there: Server, pattern: AnyPattern, text: str, more: dict[str, Json]) -> None:

@@ -126,7 +126,8 @@ class StreamStatement(Body, frozen=True, kw_only=True):
 class StreamDetails(Stream, frozen=True, kw_only=True):
     """A stream, its progress and its statement.
 
-    `standing` is null until a part of it was sequenced; `statement` is null if none is registered.
+    `standing` is null until a part of it was sequenced; `statement` is null if none is registered. `warnings` name attributes
+    that features of the statement read and the stream does not have.
     """
 
     schema: ClassVar[str | None] = None
@@ -134,6 +135,7 @@ class StreamDetails(Stream, frozen=True, kw_only=True):
 
     standing: StreamProgressOut | None = None
     statement: StreamStatement | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class AttributeSchema(Body, frozen=True):
