@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from graphtide_core.errors import TransientError, UnreadableStreamError
 from graphtide_core.ids import StreamName
-from graphtide_core.record_expression import FieldPath
+from graphtide_core.predicate import Literal
+from graphtide_core.record_expression import FieldPath, ItemWhere
 from graphtide_core.record_format import RecordFormat
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import EventClause, SetAttribute, StreamDefinition
@@ -18,7 +19,7 @@ from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
 from graphtide_testing.given_rows import class_of, expected_rows, values_of
 from graphtide_testing.oracles import avro
-from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream, unnest
+from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream, unnest, unnest_surrounded
 from graphtide_testing.strategies.read_records import ATTRIBUTES, reading_definitions
 from graphtide_wire.stream_definition import encode_definition
 from hypothesis import HealthCheck, given, settings
@@ -26,6 +27,8 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from graphtide_core.record_expression import PathStep
 
 slowly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -125,8 +128,14 @@ def decoder_of(
     )
 
 
-def assert_same(decoder: StatementDecoder, rows: list[dict[str, Any]], outcomes: Sequence[Any], lines: Sequence[int]) -> None:
-    assert [values_of(row) for row in rows] == [values_of(row) for row in expected_rows(outcomes, ATTRIBUTES, lines)]
+def assert_same(
+    decoder: StatementDecoder,
+    rows: list[dict[str, Any]],
+    outcomes: Sequence[Any],
+    lines: Sequence[int],
+    attributes: Sequence[str] = ATTRIBUTES,
+) -> None:
+    assert [values_of(row) for row in rows] == [values_of(row) for row in expected_rows(outcomes, attributes, lines)]
     refused = [
         (line, class_of(each.reason)) for line, each in zip(lines, outcomes, strict=True) if isinstance(each, RefusedRecord)
     ]
@@ -180,6 +189,55 @@ def test_messages(
     rows = batch.to_records()
     assert all(row["raw"] == of_lines[row["line"]] for row in rows)
     assert_same(decoder, rows, outcomes, lines)
+
+
+INSIDE: tuple[tuple[PathStep, ...], ...] = (
+    ("x",),
+    ("at",),
+    ("a",),
+    ("b", "x"),
+    ("k", 1),
+    ("list", 1, "y"),
+    ("list", ItemWhere("y", "u"), "z"),
+    ("in", "list", ItemWhere("y", "v"), "y"),
+    ("list", ItemWhere("z", "7"), "z"),
+    ("nothing", ItemWhere("y", "u")),
+)
+
+
+def definition_around(path: tuple[str | int, ...]) -> StreamDefinition:
+    """Return a definition of records at a path that reads what is around them; the time is that of the outermost."""
+    levels = sum(isinstance(step, str) for step in path)
+    paths = [FieldPath(steps, outer) for outer in range(levels + 1) for steps in INSIDE]
+    return StreamDefinition(
+        StreamName("s"),
+        RecordFormat("avro", unnest=FieldPath(path)),
+        (EventClause(Literal("e")),),
+        RecordTime(FieldPath(("ts",), levels)),
+        sets=tuple(SetAttribute(f"n{number}", each) for number, each in enumerate(paths)),
+        nulls=("-",),
+    )
+
+
+@slowly
+@given(streams(), st.sampled_from([("in", "list"), ("in", "list", 1), ("in",), ("next", "in", "list")]), st.floats(0, 1))
+def test_what_is_around_a_record_and_items_by_a_field(
+    stream: tuple[str, list[Any]], path: tuple[str | int, ...], cut: float
+) -> None:
+    schema, values = stream
+    definition = definition_around(path)
+    attributes = [each.name for each in definition.sets]
+    data = avro.write_file(schema, values)
+    documents = [unnest_surrounded(each, FieldPath(path)) for each in avro.read_file(data)]
+    outcomes = read_stream(definition, [record for each in documents for record in each])
+    decoder, place = decoder_of(definition, attributes), int(cut * len(data))
+    rows = [row for block in (data[:place], data[place:]) for row in decoder.decode(block).to_records()]
+    rows += decoder.finish().to_records()
+    assert_same(decoder, rows, outcomes, range(1, len(outcomes) + 1), attributes)
+    decoder = decoder_of(definition, attributes, schemas=lambda _: schema.encode())
+    batch, ends = decoder.decode_pieces([avro.write_message(schema, 7, value) for value in values], 1)
+    lines = [end[4] for end, records in zip(ends, documents, strict=True) for _ in records]
+    assert_same(decoder, batch.to_records(), outcomes, lines, attributes)
 
 
 SCHEMA = json.dumps(

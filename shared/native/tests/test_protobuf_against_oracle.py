@@ -11,15 +11,16 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, duration_pb2, message_factory, timestamp_pb2
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ids import StreamName
-from graphtide_core.record_expression import FieldPath
+from graphtide_core.predicate import Literal
+from graphtide_core.record_expression import FieldPath, ItemWhere
 from graphtide_core.record_format import RecordFormat
 from graphtide_core.record_time import RecordTime
-from graphtide_core.stream_definition import EventClause, StreamDefinition
+from graphtide_core.stream_definition import EventClause, SetAttribute, StreamDefinition
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
 from graphtide_testing.given_rows import class_of, expected_rows, values_of
 from graphtide_testing.oracles.protobuf import read_message
-from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream, unnest
+from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream, unnest, unnest_surrounded
 from graphtide_testing.strategies.read_records import ATTRIBUTES, reading_definitions
 from graphtide_wire.stream_definition import encode_definition
 from hypothesis import HealthCheck, given, settings
@@ -27,6 +28,8 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from graphtide_core.record_expression import PathStep
 
 slowly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -274,14 +277,63 @@ def write_length(length: int) -> bytes:
     return bytes([length]) if length < 0x80 else bytes([length & 0x7F | 0x80]) + write_length(length >> 7)
 
 
-def assert_same(decoder: StatementDecoder, rows: list[dict[str, Any]], outcomes: Sequence[Any], lines: Sequence[int]) -> None:
-    assert [values_of(row) for row in rows] == [values_of(row) for row in expected_rows(outcomes, NAMES, lines)]
+def assert_same(
+    decoder: StatementDecoder,
+    rows: list[dict[str, Any]],
+    outcomes: Sequence[Any],
+    lines: Sequence[int],
+    attributes: Sequence[str] = NAMES,
+) -> None:
+    assert [values_of(row) for row in rows] == [values_of(row) for row in expected_rows(outcomes, attributes, lines)]
     refused = [
         (line, class_of(each.reason)) for line, each in zip(lines, outcomes, strict=True) if isinstance(each, RefusedRecord)
     ]
     assert [(line, class_of(reason)) for line, reason, _ in decoder.take_dead_letters()] == refused
     assert decoder.filtered() == sum(isinstance(each, FilteredRecord) for each in outcomes)
     assert decoder.ordinal() == len(outcomes)
+
+
+INSIDE: tuple[tuple[PathStep, ...], ...] = (
+    ("a",),
+    ("uid",),
+    ("dst",),
+    ("other", "y"),
+    ("m", "u", "y"),
+    ("kinds", 1),
+    ("x",),
+    ("at",),
+    ("y",),
+    ("z",),
+    ("list", 1, "y"),
+    ("list", ItemWhere("y", "u"), "z"),
+    ("list", ItemWhere("y", ""), "z"),
+    ("in", "list", ItemWhere("y", "v"), "z"),
+    ("kinds", ItemWhere("y", "u")),
+)
+
+
+@slowly
+@given(streams(), st.sampled_from([("in", "list"), ("in", "list", 1), ("in",), ("next", "other")]))
+def test_what_is_around_a_record_and_items_by_a_field(stream: tuple[str, list[bytes]], path: tuple[str | int, ...]) -> None:
+    syntax, data = stream
+    levels = sum(isinstance(step, str) for step in path)
+    paths = [FieldPath(steps, outer) for outer in range(levels + 1) for steps in INSIDE]
+    unnested = FieldPath(path)
+    definition = StreamDefinition(
+        StreamName("s"),
+        RecordFormat("protobuf", descriptor=write_descriptor(syntax), message=f"net.{syntax}.Record", unnest=unnested),
+        (EventClause(Literal("e")),),
+        RecordTime(FieldPath(("ts",), levels)),
+        sets=tuple(SetAttribute(f"n{number}", each) for number, each in enumerate(paths)),
+        nulls=("-",),
+    )
+    attributes = [each.name for each in definition.sets]
+    documents = [unnest_surrounded(read_message(CLASSES[syntax].FromString(each)), unnested) for each in data]
+    outcomes = read_stream(definition, [record for each in documents for record in each])
+    decoder = decoder_of(definition, attributes)
+    batch, ends = decoder.decode_pieces(data, 1)
+    lines = [end[4] for end, each in zip(ends, documents, strict=True) for _ in each]
+    assert_same(decoder, batch.to_records(), outcomes, lines, attributes)
 
 
 DEFINITION = StreamDefinition(

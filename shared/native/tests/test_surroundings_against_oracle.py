@@ -161,12 +161,12 @@ def test_an_object_around_records_that_is_not_json_makes_them_dead_letters() -> 
     definition = definition_of("jsonl", ("list",), 1)
     rows, letters = read(definition, b'{"x": 1.2.3, "list": [{"ts": 1}]}\n{"x": 1, "list": [{"ts": 2}]}\n', [])
     assert [row["n7"] for row in rows] == [1]
-    assert letters == [(1, "the object around it is not JSON")]
+    assert letters == [(1, "the object around it cannot be read")]
 
 
 def test_other_formats_refuse_what_they_cannot_read() -> None:
     sets = (SetAttribute("n", FieldPath(("tags", ItemWhere("key", "a"), "value"))),)
     definition = StreamDefinition(StreamName("s"), None, (EventClause(Literal("e")),), sets=sets)
     for format in ("csv", "arrow", "zeek"):
-        with pytest.raises(UnreadableStreamError, match=f"OUTER and conditions in paths read JSON, not {format}"):
+        with pytest.raises(UnreadableStreamError, match=f"paths read JSON, Avro and Protobuf, not {format}"):
             decoder_of(definition, format)

@@ -103,7 +103,7 @@ class RecordFormat:
                 raise InvalidPatternError(message, hint="state the other: FORMAT csv (DELIMITER ';', DECIMAL ',')")
 
 
-NESTING_TEXT: Final = frozenset({"json", "jsonl"})
+NESTING: Final = frozenset({"json", "jsonl", "avro", "protobuf"})
 """Formats whose records are read with what is around them, and with conditions on the items of lists."""
 
 OPTIONS: Final = tuple(each for each in RecordFormat.__dataclass_fields__ if each != "name")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS, Literal
 from graphtide_core.record_expression import WITHOUT_QUOTATION, FieldPath, ItemWhere, field_paths, named_zones, reads_a_field
-from graphtide_core.record_format import NESTING_TEXT
+from graphtide_core.record_format import NESTING
 from graphtide_core.record_time import RecordTime
 from graphtide_core.stream_emissions import check_emissions
 from graphtide_core.stream_features import check_features
@@ -263,8 +263,8 @@ class StreamDefinition:
             message = f"{'OUTER.' * outer}… reads {outer} objects around a record, and UNNEST goes through {around}"
             raise InvalidPatternError(message, hint="OUTER is what UNNEST took a record from: FORMAT json UNNEST Records")
         has_conditions = any(isinstance(step, ItemWhere) for path in paths for step in path.steps)
-        if (outer or has_conditions) and stated is not None and stated.name not in NESTING_TEXT:
-            message = f"OUTER and conditions in paths read JSON, not {stated.name}"
+        if (outer or has_conditions) and stated is not None and stated.name not in NESTING:
+            message = f"OUTER and conditions in paths read JSON, Avro and Protobuf, not {stated.name}"
             raise InvalidPatternError(message, hint="read fields by names and positions: a.b[0]")
 
     def _check_ids(self) -> None:

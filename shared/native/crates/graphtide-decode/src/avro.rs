@@ -19,6 +19,7 @@ use graphtide_graph::symbol::SharedSymbols;
 use crate::decoder::Options;
 use crate::error::{DecodeError, RowError, StatementError};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD};
+use crate::statement::around::TreeAround;
 use crate::statement::decoding::{Records, Sink};
 use crate::statement::paths::Step;
 use crate::statement::reading::Statement;
@@ -41,6 +42,7 @@ pub(crate) struct AvroRecords {
     writer: Writer,
     statement: Statement,
     tree: PathTree,
+    around: Box<[TreeAround]>,
     /// Where records are in what is written; empty where it is a record itself, or a list of them.
     path: Box<[Step]>,
     surroundings: Surroundings,
@@ -129,7 +131,8 @@ impl AvroRecords {
         let stated = stated.map(|text| Known::read(text.as_bytes())).transpose().map_err(StatementError::new)?;
         Ok(Self {
             writer: Writer::new(symbols.clone(), options.keep_raw, options.substitutes),
-            tree: PathTree::new(statement.paths.all()),
+            tree: PathTree::new(&statement.paths.of_level(0)),
+            around: TreeAround::all(&statement.paths),
             statement,
             path: path.unwrap_or_default(),
             surroundings,
@@ -142,7 +145,7 @@ impl AvroRecords {
     /// Reads what a file has so far.
     fn read_file(&mut self, file: &mut File, block: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
         let File { container, known } = file;
-        let Self { writer, statement, tree, path, surroundings, begun, .. } = self;
+        let Self { writer, statement, tree, around, path, surroundings, begun, .. } = self;
         let begun = *begun;
         container.feed(block);
         while let Some(block) = container.next(surroundings)? {
@@ -154,7 +157,7 @@ impl AvroRecords {
             sink.write(|target| {
                 for number in 1..=block.records {
                     let (whole, has_path) = (None, !path.is_empty());
-                    let mut walk = Walk { statement, writer, target, tree, schema, plans, begun, whole, has_path };
+                    let mut walk = Walk { statement, writer, target, tree, around, schema, plans, begun, whole, has_path };
                     walk.records(path, &mut rest).map_err(|flaw| {
                         not_avro(format!("record {number} of the block at byte {} cannot be read: {flaw}", block.place))
                     })?;
@@ -170,7 +173,7 @@ impl AvroRecords {
 
     /// Reads a message.
     fn read_message(&mut self, message: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
-        let Self { writer, statement, tree, path, surroundings, schemas, begun, .. } = self;
+        let Self { writer, statement, tree, around, path, surroundings, schemas, begun, .. } = self;
         let (begun, line) = (*begun, begun.0);
         let read = match message.split_first_chunk::<HEAD>() {
             None => Err("it breaks off".to_owned()),
@@ -181,7 +184,7 @@ impl AvroRecords {
                         let Known { schema, plans } = &mut schemas.known[place].1;
                         let (whole, has_path) = (Some(message), !path.is_empty());
                         let read = sink.write(|target| {
-                            Walk { statement, writer, target, tree, schema, plans, begun, whole, has_path }
+                            Walk { statement, writer, target, tree, around, schema, plans, begun, whole, has_path }
                                 .records(path, &mut rest)
                         });
                         read.and(if rest.is_empty() { Ok(()) } else { Err("bytes follow it") })

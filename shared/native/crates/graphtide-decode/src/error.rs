@@ -151,7 +151,7 @@ pub(crate) enum RowError {
     NotTime { column: &'static str, text: String, expected: String },
     #[error("{column} {text:?} is outside the years for which the clocks of its time zone are known")]
     ZoneUnknown { column: &'static str, text: String },
-    #[error("the object around it is not JSON")]
+    #[error("the object around it cannot be read")]
     Around,
     #[error("id {text:?} is marked as made, and is not the number of a record")]
     NotMade { text: String },

@@ -11,12 +11,15 @@ mod plan;
 mod values;
 mod wire;
 
+use bumpalo::Bump;
 use graphtide_graph::symbol::SharedSymbols;
+use graphtide_graph::value::ValueRef;
 use smallvec::SmallVec;
 
 use crate::decoder::Options;
 use crate::error::{DecodeError, RowError, StatementError};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD};
+use crate::statement::around::TreeAround;
 use crate::statement::decoding::{Records, Sink};
 use crate::statement::paths::Step;
 use crate::statement::reading::Statement;
@@ -39,6 +42,7 @@ pub(crate) struct ProtobufRecords {
     writer: Writer,
     statement: Statement,
     tree: PathTree,
+    around: Box<[TreeAround]>,
     /// Where records are in a message; empty where it is a record itself.
     path: Box<[Step]>,
     descriptor: Descriptor,
@@ -65,7 +69,8 @@ impl ProtobufRecords {
         descriptor.check(&path).map_err(StatementError::new)?;
         Ok(Self {
             writer: Writer::new(symbols.clone(), options.keep_raw, options.substitutes),
-            tree: PathTree::new(statement.paths.all()),
+            tree: PathTree::new(&statement.paths.of_level(0)),
+            around: TreeAround::all(&statement.paths),
             statement,
             path,
             descriptor,
@@ -139,6 +144,7 @@ impl ProtobufRecords {
             return Err(DEEP);
         }
         let [Step::Name(name), behind @ ..] = steps else { return self.record(place, bytes, whole, target) };
+        self.read_around(place, steps, bytes, depth)?;
         let found = self.descriptor.fields(place).iter().find(|field| field.name == *name).cloned();
         let Some(Field { kind, number, is_repeated, oneof, .. }) = found else { return Ok(()) };
         let (Kind::Message(inner) | Kind::Group(inner)) = kind else { return Ok(()) };
@@ -175,6 +181,22 @@ impl ProtobufRecords {
         }
     }
 
+    /// Reads what is read of a message around records, from which these steps lead to them.
+    fn read_around(&mut self, place: Place, steps: &[Step], message: &[u8], depth: usize) -> Result<(), Flaw> {
+        let Self { statement, around, plans, descriptor, .. } = self;
+        let Some((level, around)) = TreeAround::find(around, steps) else { return Ok(()) };
+        let plan = plans.of_object(level, place, descriptor, &around.tree);
+        plans.records += 1;
+        let Plans { plans, states, records, .. } = plans;
+        let (arena, mut slots) = (Bump::new(), vec![ValueRef::Null; statement.paths.all().len()]);
+        let (record, nulls) = (*records, &statement.nulls);
+        let mut reading = Reading { plans, states, record, slots: &mut slots, arena: &arena, nulls, refused: None };
+        reading.message(plan, message, depth)?;
+        let is_read = reading.refused.is_none();
+        around.values.keep(is_read.then_some(&slots));
+        Ok(())
+    }
+
     /// Whether a field that is written so is one of a choice.
     fn is_of(&self, place: Place, number: u32, oneof: Option<u32>, wire: Wire<'_>) -> bool {
         let mut fields = self.descriptor.fields(place).iter();
@@ -189,14 +211,16 @@ impl ProtobufRecords {
     /// Writes or rejects a record.
     fn record(&mut self, place: Place, message: &[u8], whole: &[u8], target: &mut Target<'_>) -> Result<(), Flaw> {
         let line = self.line_of();
-        let Self { statement, writer, plans, tree, descriptor, .. } = self;
-        let plan = plans.of_record(place, descriptor, tree);
+        let Self { statement, writer, plans, tree, around, descriptor, .. } = self;
+        let around = &*around;
+        let plan = plans.of_object(0, place, descriptor, tree);
         plans.records += 1;
         let Plans { plans, states, moments, records, .. } = plans;
         let is_moment = moments.iter().any(|slot| statement.is_time(*slot));
         statement.read_moments(is_moment);
         let mut flaw = None;
         let written = statement.write((writer, target), (line, whole), |slots, arena, nulls| {
+            around.iter().try_for_each(|around| around.values.give(slots))?;
             let mut reading = Reading { plans, states, record: *records, slots, arena, nulls, refused: None };
             if let Err(found) = reading.message(plan, message, 0) {
                 flaw = Some(found);

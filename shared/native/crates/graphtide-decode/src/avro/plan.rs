@@ -14,14 +14,25 @@ pub(crate) struct Plan {
     pub(crate) keys: Box<[(Box<str>, usize)]>,
     /// Of an array, what is read of its items, by their positions.
     pub(crate) items: Box<[(u32, usize)]>,
+    /// Of an array, what is read of its first item with a field that is a text.
+    pub(crate) picks: Box<[Pick]>,
+}
+
+/// What is read of the first item that has a field with this text.
+#[derive(Clone, Debug)]
+pub(crate) struct Pick {
+    /// The plan that reads the field alone, to a first slot.
+    pub(crate) field: usize,
+    pub(crate) text: Box<str>,
+    pub(crate) plan: usize,
 }
 
 /// The plans of a schema.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plans {
     plans: Vec<Plan>,
-    /// Of each type that a record may be: its plan.
-    of_records: Vec<(Place, usize)>,
+    /// Of each type that a record may be, or an object so far around it: its plan.
+    of_objects: Vec<(usize, Place, usize)>,
     /// Slots of dates and timestamps.
     moments: Vec<usize>,
 }
@@ -38,14 +49,23 @@ impl Plans {
         &self.moments
     }
 
-    /// What is read of a record of this type.
-    pub(crate) fn of_record(&mut self, record: Place, schema: &Schema, tree: &PathTree) -> usize {
-        if let Some((_, plan)) = self.of_records.iter().find(|(known, _)| *known == record) {
+    /// What is read of an object of this type: a record at level 0, or one so many objects around it.
+    pub(crate) fn of_object(&mut self, level: usize, object: Place, schema: &Schema, tree: &PathTree) -> usize {
+        if let Some((.., plan)) = self.of_objects.iter().find(|(at, known, _)| (*at, *known) == (level, object)) {
             return *plan;
         }
-        let plan = self.make(schema, record, tree, ROOT);
-        self.of_records.push((record, plan));
+        let plan = self.make(schema, object, tree, ROOT);
+        self.of_objects.push((level, object, plan));
         plan
+    }
+
+    /// What is read of the items of an array, if their field of this name is this text.
+    fn pick(&mut self, schema: &Schema, items: Place, tree: &PathTree, (field, text, branch): (&str, &str, usize)) -> Pick {
+        let known = self.moments.len();
+        let field = self.make(schema, items, &PathTree::of_field(field), ROOT);
+        // Its slot is not one of the statement.
+        self.moments.truncate(known);
+        Pick { field, text: text.into(), plan: self.make(schema, items, tree, branch) }
     }
 
     fn make(&mut self, schema: &Schema, place: Place, tree: &PathTree, branch: usize) -> usize {
@@ -75,6 +95,9 @@ impl Plans {
             Kind::Array(items) => {
                 let item = |(position, branch): &(u32, usize)| (*position, self.make(schema, *items, tree, *branch));
                 made.items = below.items.iter().map(item).collect();
+                let picks = below.picks.iter();
+                made.picks =
+                    picks.map(|(field, text, branch)| self.pick(schema, *items, tree, (field, text, *branch))).collect();
             }
             Kind::Date | Kind::Timestamp { .. } => self.moments.extend_from_slice(&made.slots),
             _ => {}

@@ -5,8 +5,9 @@
 
 use bumpalo::Bump;
 use graphtide_graph::value::ValueRef;
+use smallvec::{SmallVec, smallvec};
 
-use super::plan::Plans;
+use super::plan::{Pick, Plans};
 use super::schema::{Kind, Place, Schema};
 use crate::error::RowError;
 use crate::statement::bytes::{date_text, decimal_text, hex_text, moment_text, uuid_text};
@@ -152,12 +153,14 @@ impl<'b> Reading<'_, 'b> {
     fn array(&mut self, items: Place, plan: usize, bytes: &mut &'b [u8], depth: usize) -> Result<(), Flaw> {
         let is_empty = self.schema.is_empty(items);
         let mut position = 0_u32;
+        let mut found: SmallVec<[bool; 8]> = smallvec![false; self.plans.at(plan).picks.len()];
         loop {
             let count = count(bytes)?;
             if count == 0 {
                 return Ok(());
             }
             for _ in 0..if is_empty { 0 } else { count } {
+                self.pick(items, plan, (*bytes, &mut found), depth)?;
                 let wanted = self.plans.at(plan).items.iter().find(|(wanted, _)| *wanted == position).map(|found| found.1);
                 match wanted {
                     Some(plan) => self.value(items, plan, bytes, depth + 1)?,
@@ -166,6 +169,27 @@ impl<'b> Reading<'_, 'b> {
                 position = position.saturating_add(1);
             }
         }
+    }
+
+    /// Reads the item that comes next for each condition that it is the first to meet.
+    fn pick(&mut self, items: Place, plan: usize, (bytes, found): (&'b [u8], &mut [bool]), depth: usize) -> Result<(), Flaw> {
+        let plans = self.plans;
+        for (pick, is_found) in plans.at(plan).picks.iter().zip(found) {
+            if !*is_found && self.meets(items, pick, bytes, depth)? {
+                *is_found = true;
+                self.value(items, pick.plan, &mut { bytes }, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an item has the field of a condition with its text.
+    fn meets(&self, items: Place, pick: &Pick, mut bytes: &'b [u8], depth: usize) -> Result<bool, Flaw> {
+        let Self { schema, plans, arena, nulls, .. } = *self;
+        let mut value = [ValueRef::Null];
+        let mut reading = Reading { schema, plans, slots: &mut value, arena, nulls, refused: None };
+        reading.value(items, pick.field, &mut bytes, depth + 1)?;
+        Ok(value == [ValueRef::Text(&pick.text)])
     }
 
     fn map(&mut self, values: Place, plan: usize, bytes: &mut &'b [u8], depth: usize) -> Result<(), Flaw> {
@@ -195,8 +219,8 @@ impl<'b> Reading<'_, 'b> {
         for slot in &plan.slots {
             self.slots[*slot] = ValueRef::Null;
         }
-        let below =
-            plan.parts.iter().flatten().chain(plan.keys.iter().map(|key| &key.1)).chain(plan.items.iter().map(|item| &item.1));
+        let of_items = plan.items.iter().map(|item| &item.1).chain(plan.picks.iter().map(|pick| &pick.plan));
+        let below = plan.parts.iter().flatten().chain(plan.keys.iter().map(|key| &key.1)).chain(of_items);
         for plan in below {
             self.forget(*plan);
         }

@@ -1,9 +1,13 @@
 //! The way to the records in a value of Avro, and what is made of each.
 
+use bumpalo::Bump;
+use graphtide_graph::value::ValueRef;
+
 use super::plan::Plans;
 use super::schema::{Kind, Place, Schema};
 use super::values::{Flaw, Reading, branch, count, prefixed, skip};
 use crate::error::RowError;
+use crate::statement::around::TreeAround;
 use crate::statement::paths::Step;
 use crate::statement::reading::Statement;
 use crate::statement::tree::PathTree;
@@ -19,6 +23,7 @@ pub(super) struct Walk<'w, 't> {
     pub(super) writer: &'w mut Writer,
     pub(super) target: &'w mut Target<'t>,
     pub(super) tree: &'w PathTree,
+    pub(super) around: &'w mut [TreeAround],
     pub(super) schema: &'w Schema,
     pub(super) plans: &'w mut Plans,
     /// The line of what is read, and the ordinal of its first record: in a file each record is a line.
@@ -52,6 +57,7 @@ impl Walk<'_, '_> {
             }
             (Kind::Array(items), _) => self.list(*items, steps, bytes, depth),
             (Kind::Record(fields), [Step::Name(wanted), rest @ ..]) => {
+                self.read_around(place, steps, bytes, depth)?;
                 for (name, field) in fields {
                     if name == wanted {
                         self.walk(*field, rest, bytes, depth + 1)?;
@@ -61,24 +67,42 @@ impl Walk<'_, '_> {
                 }
                 Ok(())
             }
-            (Kind::Map(values), [Step::Name(wanted), rest @ ..]) => loop {
-                let count = count(bytes)?;
-                if count == 0 {
-                    return Ok(());
-                }
-                for _ in 0..count {
-                    if prefixed(bytes)? == wanted.as_bytes() {
-                        self.walk(*values, rest, bytes, depth + 1)?;
-                    } else {
-                        skip(schema, *values, bytes, depth + 1)?;
+            (Kind::Map(values), [Step::Name(wanted), rest @ ..]) => {
+                self.read_around(place, steps, bytes, depth)?;
+                loop {
+                    let count = count(bytes)?;
+                    if count == 0 {
+                        return Ok(());
+                    }
+                    for _ in 0..count {
+                        if prefixed(bytes)? == wanted.as_bytes() {
+                            self.walk(*values, rest, bytes, depth + 1)?;
+                        } else {
+                            skip(schema, *values, bytes, depth + 1)?;
+                        }
                     }
                 }
-            },
+            }
             (Kind::Record(_) | Kind::Map(_), []) => self.record(place, bytes),
             (Kind::Null, []) if self.has_path => Ok(()),
             (_, []) => self.reject(place, bytes, depth),
             _ => skip(schema, place, bytes, depth),
         }
+    }
+
+    /// Reads what is read of an object around records, from which these steps lead to them.
+    fn read_around(&mut self, place: Place, steps: &[Step], bytes: &[u8], depth: usize) -> Result<(), Flaw> {
+        let Self { statement, around, schema, plans, .. } = self;
+        let Some((level, around)) = TreeAround::find(around, steps) else { return Ok(()) };
+        let plan = plans.of_object(level, place, schema, &around.tree);
+        let (arena, mut slots) = (Bump::new(), vec![ValueRef::Null; statement.paths.all().len()]);
+        let (plans, nulls) = (&**plans, &statement.nulls);
+        let mut reading = Reading { schema, plans, slots: &mut slots, arena: &arena, nulls, refused: None };
+        let mut rest = bytes;
+        reading.value(place, plan, &mut rest, depth)?;
+        let is_read = reading.refused.is_none();
+        around.values.keep(is_read.then_some(&slots));
+        Ok(())
     }
 
     /// Walks over the items of a list, or to the one that the next step wants.
@@ -110,9 +134,9 @@ impl Walk<'_, '_> {
     /// Writes or rejects a record.
     fn record(&mut self, place: Place, bytes: &mut &[u8]) -> Result<(), Flaw> {
         let line = self.line();
-        let Self { statement, writer, target, tree, schema, plans, whole, .. } = self;
-        let (schema, begin) = (*schema, *bytes);
-        let plan = plans.of_record(place, schema, tree);
+        let Self { statement, writer, target, tree, around, schema, plans, whole, .. } = self;
+        let (schema, begin, around) = (*schema, *bytes, &**around);
+        let plan = plans.of_object(0, place, schema, tree);
         let plans = &**plans;
         let is_moment = plans.moments().iter().any(|slot| statement.is_time(*slot));
         statement.read_moments(is_moment);
@@ -134,7 +158,9 @@ impl Walk<'_, '_> {
                 return Err(RowError::NoFields.into());
             }
             left = rest.len();
-            reading.refused.map_or(Ok(()), |error| Err(error.into()))
+            let refused = reading.refused;
+            around.iter().try_for_each(|around| around.values.give(slots))?;
+            refused.map_or(Ok(()), |error| Err(error.into()))
         });
         if let Some(flaw) = flaw {
             return Err(flaw);

@@ -20,8 +20,26 @@ pub(super) struct Part {
 pub(super) enum Reads {
     Nothing,
     Value(Node),
-    Items(Box<[(u32, Node)]>),
+    Items(Items),
     Keys(Box<[(Box<str>, Node)]>),
+}
+
+/// What is read of a list.
+#[derive(Clone, Debug)]
+pub(super) struct Items {
+    /// By their positions.
+    pub(super) at: Box<[(u32, Node)]>,
+    /// Of the first with a field that is a text.
+    pub(super) picks: Box<[Pick]>,
+}
+
+/// What is read of the first item that has a field with this text.
+#[derive(Clone, Debug)]
+pub(super) struct Pick {
+    /// Reads the field alone, to a first slot.
+    pub(super) field: Node,
+    pub(super) text: Box<str>,
+    pub(super) node: Node,
 }
 
 /// A value that is read, or has some in it.
@@ -46,6 +64,8 @@ pub(super) struct State {
     pub(super) seen: u64,
     /// Of each part, how many items there were.
     pub(super) counts: Box<[u32]>,
+    /// Of each part, for each of its picks, whether an item met it.
+    pub(super) found: Box<[Box<[bool]>]>,
 }
 
 /// The plans of a message, which may be a record.
@@ -53,20 +73,20 @@ pub(super) struct State {
 pub(super) struct Plans {
     pub(super) plans: Vec<Plan>,
     pub(super) states: Vec<State>,
-    of_records: Vec<(Place, usize)>,
+    of_objects: Vec<(usize, Place, usize)>,
     /// Slots of timestamps.
     pub(super) moments: Vec<usize>,
     pub(super) records: u64,
 }
 
 impl Plans {
-    /// What is read of a record that is this message.
-    pub(super) fn of_record(&mut self, message: Place, descriptor: &Descriptor, tree: &PathTree) -> usize {
-        if let Some((_, plan)) = self.of_records.iter().find(|(known, _)| *known == message) {
+    /// What is read of an object that is this message: a record at level 0, or one so many objects around it.
+    pub(super) fn of_object(&mut self, level: usize, message: Place, descriptor: &Descriptor, tree: &PathTree) -> usize {
+        if let Some((.., plan)) = self.of_objects.iter().find(|(at, known, _)| (*at, *known) == (level, message)) {
             return *plan;
         }
         let plan = self.message(descriptor, message, tree, ROOT);
-        self.of_records.push((message, plan));
+        self.of_objects.push((level, message, plan));
         plan
     }
 
@@ -94,7 +114,9 @@ impl Plans {
                 ends: known.iter().enumerate().filter(is_other).map(|(at, _)| at).collect(),
             });
         }
+        let picks = |part: &Part| if let Reads::Items(items) = &part.reads { items.picks.len() } else { 0 };
         self.states[plan].counts = vec![0; parts.len()].into();
+        self.states[plan].found = parts.iter().map(|part| vec![false; picks(part)].into()).collect();
         self.plans[plan].parts = parts.into();
         plan
     }
@@ -108,10 +130,28 @@ impl Plans {
             }
             kind if field.is_repeated => {
                 let item = |(place, branch): &(u32, usize)| (*place, self.node(descriptor, kind, tree, *branch));
-                Reads::Items(below.items.iter().map(item).collect())
+                let at = below.items.iter().map(item).collect();
+                let picks = below.picks.iter();
+                let picks = picks.map(|(field, text, branch)| self.pick(descriptor, kind, tree, (field, text, *branch)));
+                Reads::Items(Items { at, picks: picks.collect() })
             }
             kind => Reads::Value(self.node(descriptor, kind, tree, branch)),
         }
+    }
+
+    /// What is read of the items of a list, if their field of this name is this text.
+    fn pick(
+        &mut self,
+        descriptor: &Descriptor,
+        kind: &Kind,
+        tree: &PathTree,
+        (field, text, branch): (&str, &str, usize),
+    ) -> Pick {
+        let known = self.moments.len();
+        let field = self.node(descriptor, kind, &PathTree::of_field(field), ROOT);
+        // Its slot is not one of the statement.
+        self.moments.truncate(known);
+        Pick { field, text: text.into(), node: self.node(descriptor, kind, tree, branch) }
     }
 
     fn node(&mut self, descriptor: &Descriptor, kind: &Kind, tree: &PathTree, branch: usize) -> Node {

@@ -7,7 +7,7 @@ use bumpalo::Bump;
 use graphtide_graph::value::ValueRef;
 
 use super::descriptor::Kind;
-use super::plan::{Node, Plan, Reads, State};
+use super::plan::{Items, Node, Pick, Plan, Reads, State};
 use super::wire::{DEEP, DEEPEST, Flaw, Wire, field, fixed, varint, zigzag};
 use crate::error::RowError;
 use crate::statement::bytes::{duration_text, hex_text, second_text};
@@ -35,6 +35,7 @@ impl<'r, 'b> Reading<'r, 'b> {
         let (state, plans) = (&mut self.states[plan], self.plans);
         if std::mem::replace(&mut state.seen, self.record) != self.record {
             state.counts.fill(0);
+            state.found.iter_mut().for_each(|found| found.fill(false));
             self.begin(&plans[plan]);
         }
         while !bytes.is_empty() {
@@ -105,7 +106,7 @@ impl<'r, 'b> Reading<'r, 'b> {
         &mut self,
         (plan, part): (usize, usize),
         kind: &Kind,
-        items: &[(u32, Node)],
+        items: &Items,
         wire: Wire<'b>,
         depth: usize,
     ) -> Result<(), Flaw> {
@@ -117,7 +118,13 @@ impl<'r, 'b> Reading<'r, 'b> {
             let count = &mut reading.states[plan].counts[part];
             let place = *count;
             *count = count.saturating_add(1);
-            match items.iter().find(|(wanted, _)| *wanted == place) {
+            for (number, pick) in items.picks.iter().enumerate() {
+                if !reading.states[plan].found[part][number] && reading.meets(kind, pick, wire, depth)? {
+                    reading.states[plan].found[part][number] = true;
+                    reading.value(kind, &pick.node, wire, depth)?;
+                }
+            }
+            match items.at.iter().find(|(wanted, _)| *wanted == place) {
                 Some((_, node)) => reading.value(kind, node, wire, depth),
                 None => Ok(()),
             }
@@ -132,6 +139,17 @@ impl<'r, 'b> Reading<'r, 'b> {
             }
             (wire, _) => one(self, wire),
         }
+    }
+
+    /// Whether an item has the field of a condition with its text.
+    fn meets(&mut self, kind: &Kind, pick: &Pick, wire: Wire<'b>, depth: usize) -> Result<bool, Flaw> {
+        let Self { plans, record, arena, nulls, .. } = *self;
+        let mut value = [ValueRef::Null];
+        let states = &mut *self.states;
+        let mut reading = Reading { plans, states, record, slots: &mut value, arena, nulls, refused: None };
+        reading.forget(&pick.field);
+        reading.value(kind, &pick.field, wire, depth)?;
+        Ok(value == [ValueRef::Text(&pick.text)])
     }
 
     /// Reads an entry of a map.
@@ -174,7 +192,10 @@ impl<'r, 'b> Reading<'r, 'b> {
         match reads {
             Reads::Nothing => {}
             Reads::Value(node) => self.forget(node),
-            Reads::Items(items) => items.iter().for_each(|(_, node)| self.forget(node)),
+            Reads::Items(items) => {
+                items.at.iter().for_each(|(_, node)| self.forget(node));
+                items.picks.iter().for_each(|pick| self.forget(&pick.node));
+            }
             Reads::Keys(keys) => keys.iter().for_each(|(_, node)| self.forget(node)),
         }
     }

@@ -5,13 +5,14 @@
 //! words where texts are long. A key is mostly the one that followed last time.
 
 use bumpalo::Bump;
-use graphtide_graph::value::{OwnedValue, ValueRef};
+use graphtide_graph::value::ValueRef;
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 use smallvec::{SmallVec, smallvec};
 
+use super::around::ValuesAround;
 use super::json_scan::{Rest, are_escapes};
 use super::nulls::Nulls;
-use super::paths::{Path, Role, Step};
+use super::paths::{PathFrom, Role, Step};
 use super::reading::Statement;
 use crate::columns::ColumnNames;
 use crate::error::{Refused, RowError};
@@ -43,19 +44,16 @@ pub(crate) struct JsonStatement {
 #[derive(Clone, Debug)]
 struct Around {
     reader: PathReader,
-    slots: Vec<usize>,
+    values: ValuesAround,
     /// Where the object begins whose values are known.
     from: Option<usize>,
-    /// None if it cannot be read.
-    values: Option<Vec<OwnedValue>>,
 }
 
 impl JsonStatement {
     pub(crate) fn new(statement: Statement) -> Self {
-        let paths = statement.paths.all();
-        let reader = PathReader::new(&of_level(paths, 0));
-        let deepest = paths.iter().map(level).max().unwrap_or(0);
-        let around = (1..=deepest).map(|level| Around::new(&of_level(paths, level))).collect();
+        let paths = &statement.paths;
+        let reader = PathReader::new(&paths.of_level(0));
+        let around = (1..=paths.levels_around()).map(|level| Around::new(&paths.of_level(level))).collect();
         Self { statement, reader, documents: None, around }
     }
 
@@ -112,7 +110,7 @@ impl JsonStatement {
             if around.from != place || place.is_none() {
                 around.from = place;
                 let object = place.map(|place| first_value(&documents.text()[place..]));
-                around.read(object, &self.statement.nulls);
+                around.read(object, &self.statement);
             }
         }
     }
@@ -123,7 +121,7 @@ impl JsonStatement {
         let Self { statement, reader, around, .. } = self;
         let around = &*around;
         let result = statement.write((writer, target), (line, bytes), |slots, arena, nulls| {
-            around.iter().try_for_each(|around| around.give(slots))?;
+            around.iter().try_for_each(|around| around.values.give(slots))?;
             reader.read(bytes, slots, arena, nulls)
         });
         if let Err(error) = result {
@@ -133,39 +131,16 @@ impl JsonStatement {
 }
 
 impl Around {
-    fn new(paths: &[(usize, &[Step], Role)]) -> Self {
-        let slots = paths.iter().map(|(slot, ..)| *slot).collect();
-        // Among its own values, they have places of their own.
-        let own: Vec<_> = paths.iter().enumerate().map(|(place, (_, steps, role))| (place, *steps, *role)).collect();
-        Self { reader: PathReader::new(&own), slots, from: None, values: None }
+    fn new(paths: &[PathFrom<'_>]) -> Self {
+        Self { reader: PathReader::new(paths), values: ValuesAround::new(paths), from: None }
     }
 
     /// Reads an object; where there is none, all is missing.
-    fn read(&mut self, object: Option<&[u8]>, nulls: &Nulls) {
-        let (arena, mut values) = (Bump::new(), vec![ValueRef::Null; self.slots.len()]);
-        let read = object.map_or(Ok(()), |object| self.reader.read(object, &mut values, &arena, nulls));
-        self.values = read.is_ok().then(|| values.into_iter().map(OwnedValue::new).collect());
+    fn read(&mut self, object: Option<&[u8]>, statement: &Statement) {
+        let (arena, mut values) = (Bump::new(), vec![ValueRef::Null; statement.paths.all().len()]);
+        let read = object.map_or(Ok(()), |object| self.reader.read(object, &mut values, &arena, &statement.nulls));
+        self.values.keep(read.is_ok().then_some(&values));
     }
-
-    /// Gives the values of its object to the slots of a record.
-    fn give<'a>(&'a self, slots: &mut [ValueRef<'a>]) -> Result<(), Refused> {
-        let values = self.values.as_ref().ok_or(RowError::Around)?;
-        for (slot, value) in self.slots.iter().zip(values) {
-            slots[*slot] = value.get();
-        }
-        Ok(())
-    }
-}
-
-/// How many objects further out a path begins.
-fn level(path: &Path) -> usize {
-    path.steps.iter().take_while(|step| **step == Step::Outer).count()
-}
-
-/// The paths that begin so far out, each with its slot, and its steps from there.
-fn of_level(paths: &[Path], wanted: usize) -> Vec<(usize, &[Step], Role)> {
-    let numbered = paths.iter().enumerate().filter(|(_, path)| level(path) == wanted);
-    numbered.map(|(slot, path)| (slot, &path.steps[wanted..], path.role)).collect()
 }
 
 /// What stands at the end of steps that some path has.
@@ -201,7 +176,7 @@ pub(crate) struct PathReader {
 
 impl PathReader {
     /// Makes a reader of these paths, each with its slot.
-    fn new(paths: &[(usize, &[Step], Role)]) -> Self {
+    fn new(paths: &[PathFrom<'_>]) -> Self {
         let mut made = Self { nodes: vec![Node::default()], records: 0 };
         for (slot, steps, role) in paths {
             let node = steps.iter().fold(0, |node, step| made.child(node, step));
@@ -541,7 +516,7 @@ mod tests {
             (state % below as u64) as usize
         };
         let paths = paths();
-        let mut reader = PathReader::new(&of_level(paths.all(), 0));
+        let mut reader = PathReader::new(&paths.of_level(0));
         let nulls = Nulls::new([].iter());
         let (mut read, mut refused) = (0, 0);
         for round in 0..60_000 {
@@ -579,7 +554,7 @@ mod tests {
         let wide = format!("{{{}\"a\":7}}", "\"k\":{},".repeat(1 << 20));
         let unfinished = format!("{{\"x\":{}", "{\"x\":[".repeat(depth));
         let paths = paths();
-        let mut reader = PathReader::new(&of_level(paths.all(), 0));
+        let mut reader = PathReader::new(&paths.of_level(0));
         for (text, is_read) in [(&deep, true), (&wide, true), (&unfinished, false)] {
             let arena = Bump::new();
             let mut slots = vec![ValueRef::Null; PATHS.len()];

@@ -3,6 +3,7 @@
 //! A format gives the values of the paths that the statement reads, each in its slot, in one pass and nothing else. What the
 //! statement makes of them is the same for all formats.
 
+pub(crate) mod around;
 pub(crate) mod arrow;
 mod attributes;
 pub(crate) mod bytes;

@@ -59,8 +59,9 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
         _ => Reading::Typed,
     };
     let statement = Statement::compile(&definition, &options, reading, (clocks, symbols))?;
-    if statement.paths.read_json() && !matches!(&*form.name, "json" | "jsonl") {
-        return Err(StatementError::new(format!("OUTER and conditions in paths read JSON, not {}", form.name)).into());
+    if statement.paths.read_nested() && !matches!(&*form.name, "json" | "jsonl" | "avro" | "protobuf") {
+        let message = format!("OUTER and conditions in paths read JSON, Avro and Protobuf, not {}", form.name);
+        return Err(StatementError::new(message).into());
     }
     let decoder: Box<dyn Decoder + Send + Sync> = match form.name.as_str() {
         "json" | "jsonl" => {

@@ -44,6 +44,16 @@ pub(crate) struct Path {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths(Vec<Path>);
 
+/// A path from the record, or from an object around it: the slot of its value, its steps from there, and as what it is read.
+pub(crate) type PathFrom<'p> = (usize, &'p [Step], Role);
+
+impl Path {
+    /// How many objects further out it begins.
+    fn level(&self) -> usize {
+        self.steps.iter().take_while(|step| **step == Step::Outer).count()
+    }
+}
+
 impl Paths {
     /// The slot of a path that is read as a value.
     pub(crate) fn slot(&mut self, steps: Box<[Step]>) -> usize {
@@ -59,9 +69,20 @@ impl Paths {
         })
     }
 
-    /// Whether a path has steps that only readers of JSON know.
-    pub(crate) fn read_json(&self) -> bool {
+    /// Whether a path has steps that only readers of records in records know.
+    pub(crate) fn read_nested(&self) -> bool {
         self.0.iter().flat_map(|path| path.steps.iter()).any(|step| matches!(step, Step::Outer | Step::Item(..)))
+    }
+
+    /// How many objects around a record are read.
+    pub(crate) fn levels_around(&self) -> usize {
+        self.0.iter().map(Path::level).max().unwrap_or(0)
+    }
+
+    /// The paths that begin so many objects further out.
+    pub(crate) fn of_level(&self, wanted: usize) -> Vec<PathFrom<'_>> {
+        let numbered = self.0.iter().enumerate().filter(|(_, path)| path.level() == wanted);
+        numbered.map(|(slot, path)| (slot, &path.steps[wanted..], path.role)).collect()
     }
 
     /// The paths, in the order of their slots.
