@@ -29,7 +29,7 @@ from graphtide_log.memory import MemoryLog
 from graphtide_matcher_host.checkpointing import Checkpointer
 from graphtide_matcher_host.host import HostSettings, MatcherHost
 from graphtide_matcher_host.records import HostRecords
-from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_ordering.ordering import Ordering
 from graphtide_planner.application.planner import Planner, Rounds
 from graphtide_planner.domain.planning import PlanningPolicy
 from graphtide_query.families import SERVICES

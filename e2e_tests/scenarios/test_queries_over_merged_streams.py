@@ -20,7 +20,7 @@ from graphtide_log.memory import MemoryLog
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_native.spec import columns
-from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_ordering.ordering import Ordering
 from graphtide_query.families.algebra.planning import plan_graph_query
 from graphtide_query.families.planner_options import PlannerOptions
 from graphtide_testing.clock import ManualClock

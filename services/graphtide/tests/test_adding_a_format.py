@@ -27,7 +27,7 @@ from graphtide_ingestion.entrypoints.description import EDGES, stream_body
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
 from graphtide_native.records import Symbols
-from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_ordering.ordering import Ordering
 from graphtide_preprocess.domain.blocks import BlockReader
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.sequenced import ordered_edges, records_of

@@ -15,8 +15,8 @@ from graphtide_ingestion.application.sequencing_worker import Sequencing, Sequen
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.raw_decoding import Ahead
-from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.raw_streams import as_batch
 from graphtide_testing.registrations import registering, registration

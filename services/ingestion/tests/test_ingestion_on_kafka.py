@@ -17,7 +17,7 @@ from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_log.profile import Profile
-from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_ordering.ordering import Ordering
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.contracts.log import PATIENCE
 from graphtide_testing.mortal import Fuse, KilledError, Mortal

@@ -10,7 +10,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_log.memory import MemoryLog
-from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.traces import MOST_RECORDS
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import spans_in_memory

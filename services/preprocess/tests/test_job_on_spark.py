@@ -21,8 +21,8 @@ from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_log.memory import MemoryLog
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.progress_reports import progress_of
-from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import RELIED_ON

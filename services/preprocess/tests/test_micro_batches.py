@@ -14,9 +14,9 @@ from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_log.memory import MemoryLog
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.progress_reports import progress_of
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
-from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_preprocess.application.committing import MicroBatchWriter
 from graphtide_preprocess.application.micro_batch import Arrived, Counting, StreamOrder, Task
 from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following

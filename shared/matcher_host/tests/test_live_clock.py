@@ -7,9 +7,10 @@ import json
 import pytest
 from graphtide_core.ports.log import Position, Record, TopicPartition
 from graphtide_core.time import MAX_EVENT_TIME
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.positions import read_remembered
 from graphtide_ordering.raw_groups import group_records
-from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
+from graphtide_ordering.stream_sequencer import StreamSequencer
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges
 

@@ -11,10 +11,11 @@ import pytest
 from graphtide_core.ports.log import Message, Position, Record, TopicPartition
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Duplicates
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.positions import FORM, FORM_OF_EPOCHS, read_remembered
 from graphtide_ordering.raw_groups import UnreadableRecord, group_records
 from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
-from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
+from graphtide_ordering.stream_sequencer import StreamSequencer
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges, Reset
 from hypothesis import given

@@ -6,8 +6,9 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.ports.log import Record
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.raw_groups import group_records
-from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
+from graphtide_ordering.stream_sequencer import StreamSequencer
 from hypothesis import example, given
 from hypothesis import strategies as st
 

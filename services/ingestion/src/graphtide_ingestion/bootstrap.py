@@ -15,8 +15,8 @@ from graphtide_log.profile import Profile
 from graphtide_native.records import ticks_per_second
 from graphtide_ordering.heartbeats import LIVE_HEARTBEAT_SECONDS
 from graphtide_ordering.lateness import lateness_of
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.raw_decoding import Ahead
-from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_serving.api_pages import serve_page
 from graphtide_serving.clock import SystemClock
 from graphtide_serving.http import answer_with_problems, health_routes

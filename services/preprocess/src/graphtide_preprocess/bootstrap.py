@@ -10,8 +10,8 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.time import Duration
 from graphtide_ordering.lateness import lateness_of
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.raw_decoding import Ahead
-from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_wire.topics import Topics, check_stream
 
 from graphtide_preprocess.adapters.metrics import BatchMetrics

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Message
 
     from graphtide_ordering.ordered_records import TooLarge
-    from graphtide_ordering.stream_sequencer import RejectedPart
+    from graphtide_ordering.sequencer_output import RejectedPart
 
 _LONGEST_HEADER: Final = 1_000
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
     from graphtide_wire.stream_statement import StatementRecord
 
-    from graphtide_ordering.stream_sequencer import Ordering
+    from graphtide_ordering.ordering import Ordering
 
 
 def check_decodable(definition: StreamDefinition) -> None:

@@ -51,11 +51,9 @@ places, as they might have anyway.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from graphtide_core.errors import FatalError
 from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.suggestion import show
@@ -63,11 +61,13 @@ from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
 from graphtide_wire.dead_letters import ErrorCode
 
-from graphtide_ordering.ordered_records import GoingOut, Stretch
+from graphtide_ordering.frozen_sequencer import FrozenSequencer
+from graphtide_ordering.ordered_records import Stretch
 from graphtide_ordering.positions import PartitionPosition
-from graphtide_ordering.progress import FrozenProgress, Progress
-from graphtide_ordering.raw_decoding import Ahead, RawDecoder, Refused
+from graphtide_ordering.progress import Progress
+from graphtide_ordering.raw_decoding import RawDecoder, Refused
 from graphtide_ordering.raw_groups import UnreadableRecord, group_records
+from graphtide_ordering.sequencer_output import RejectedPart, SequencerOutput
 from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
 from graphtide_ordering.traces import Traces
 from graphtide_ordering.verdicts import Verdicts
@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch
 
     from graphtide_ordering.ordered_records import TooLarge
+    from graphtide_ordering.ordering import Ordering
     from graphtide_ordering.positions import Remembered
     from graphtide_ordering.raw_decoding import Decoded, Piece
     from graphtide_ordering.raw_groups import RawGroup, ResetRecord
@@ -91,91 +92,6 @@ ORDINALS_OF_A_PARTITION: Final = 2**40
 
 _BEHIND: Final = 10
 """How many times longer a silent source is waited for while not everything was read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ordering:
-    """How a stream is put in order.
-
-    Attributes:
-        lateness: most ticks that an edge may come later than one that is newer.
-        idle_seconds: a source that is silent for so long is not waited for.
-        most_pending: edges that may wait.
-        ahead: how far ahead of the clock an edge may be; None is any time.
-        live: ticks of a second that time advances by while all sources are idle; 0 lets it stand still until an edge comes.
-        duplicates: what happens to an edge under a known id; each is a dead letter if it is an error.
-    """
-
-    lateness: int = 0
-    idle_seconds: float = 5.0
-    most_pending: int = 1 << 20
-    ahead: Ahead | None = None
-    live: int = 0
-    duplicates: DuplicatePolicy = DuplicatePolicy.REJECT
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedPart:
-    """A part of a raw record for the dead letters."""
-
-    piece: Piece
-    refused: Refused
-
-
-@dataclass(slots=True)
-class SequencerOutput(GoingOut[RejectedPart]):
-    """The output of a sequencer.
-
-    Attributes:
-        raw_bytes: of the records read for it, as a measure of its size.
-        read: edges read for it, good or bad.
-        duplicates: edges dropped for it, because their ids were there.
-        replaced: edges that go out in the place of those that had their ids.
-        filtered: records that are not of the stream, as its statement says.
-        repeated: edges under known ids for the dead letters, which do not know their places.
-        left_out: names of attributes that found no room, counted in each group of records that has them.
-    """
-
-    raw_bytes: int = 0
-    read: int = 0
-    duplicates: int = 0
-    replaced: int = 0
-    filtered: int = 0
-    repeated: list[Refused] = field(default_factory=list)
-    left_out: int = 0
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether it has nothing to write."""
-        return not (self.rejected or self.repeated or any(each.begins or each.batches for each in self.stretches))
-
-
-class FrozenSequencer(msgspec.Struct, frozen=True):
-    """The state of a sequencer, without waiting edges and traces.
-
-    Attributes:
-        places: of each partition, the offset and the ordinal to read next.
-        progress: of the sources.
-        watermark: no earlier edge will go out; None before the first.
-        bound: what the watermark counts with at most; None if with the times as they are.
-        ordered: edges that went out.
-        epoch: of the stream.
-        counted: edges of the epoch, as in `StreamProgress`.
-        recent: the last of them.
-        numbered: edges of the stream that were released, deletions not counted.
-        first: the first record of the epoch that was rejected; None if none was.
-    """
-
-    places: dict[str, tuple[int, int]] = {}
-    progress: FrozenProgress = FrozenProgress()
-    watermark: int | None = None
-    bound: int | None = None
-    ordered: int = 0
-    epoch: int = 0
-    counted: Counted = Counted()
-    recent: Counted = Counted()
-    numbered: int = 0
-    first: FirstRejected | None = None
 
 
 class StreamSequencer:

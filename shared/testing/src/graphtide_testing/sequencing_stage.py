@@ -13,7 +13,7 @@ from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_log.memory import MemoryLog
 from graphtide_native.records import ArrowDecoder, Symbols
-from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_ordering.ordering import Ordering
 from graphtide_query import parse_streams
 from graphtide_wire import dead_letters, ordered, ordered_body, raw
 from graphtide_wire.raw import RawEdges

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
-    from graphtide_ordering.stream_sequencer import SequencerOutput, StreamSequencer
+    from graphtide_ordering.sequencer_output import SequencerOutput
+    from graphtide_ordering.stream_sequencer import StreamSequencer
     from graphtide_telemetry.instruments import Observed
 
 _LOG = structlog.get_logger()

@@ -21,10 +21,11 @@ from graphtide_log.window_log import between, last_before
 from graphtide_ordering.dead_letters import letter, letter_of, refuse_too_large
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, LIVE_HEARTBEAT_SECONDS, Heartbeats, LastRecord
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.positions import read_remembered
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_ordering.raw_groups import RawGroup, group_records
-from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
+from graphtide_ordering.stream_sequencer import StreamSequencer
 from graphtide_ordering.tracing import sequencing
 from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_ordering.frozen_sequencer import FrozenSequencer
 from graphtide_ordering.heartbeats import LastRecord
-from graphtide_ordering.stream_sequencer import FrozenSequencer
 
 from graphtide_preprocess.domain.registered import Registration
 

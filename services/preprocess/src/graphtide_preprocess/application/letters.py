@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Message
     from graphtide_ordering.ordered_records import TooLarge
     from graphtide_ordering.raw_decoding import Refused
-    from graphtide_ordering.stream_sequencer import RejectedPart, StreamSequencer
+    from graphtide_ordering.sequencer_output import RejectedPart
+    from graphtide_ordering.stream_sequencer import StreamSequencer
     from graphtide_wire.topics import Topics
 
 

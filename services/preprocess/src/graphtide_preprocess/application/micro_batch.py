@@ -22,9 +22,10 @@ from graphtide_core.time import TimeUnit
 from graphtide_native.records import EdgeBatch, Symbols
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
 from graphtide_ordering.stream_progress import StreamProgress
-from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
+from graphtide_ordering.stream_sequencer import StreamSequencer
 from graphtide_ordering.tracing import Onward
 
 from graphtide_preprocess.application.kept import FORM, Head, KeptWaiting, SentBlock, WaitingBlock, later
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ids import StreamName
+    from graphtide_ordering.sequencer_output import SequencerOutput
     from graphtide_ordering.statements import Statement
-    from graphtide_ordering.stream_sequencer import SequencerOutput
     from graphtide_wire.topics import Topics
 
     from graphtide_preprocess.application.kept import Kept
