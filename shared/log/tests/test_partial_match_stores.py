@@ -11,7 +11,6 @@ from graphtide_log.partial_matches.memory import MemoryPartialMatches
 from graphtide_log.partial_matches.redis import RedisPartialMatches
 from graphtide_log.redis_clients import RedisLogin
 from graphtide_testing.contracts.partial_matches import PartialMatchContract
-from graphtide_testing.servers import RedisClusterServers, RedisSentinelServers
 from graphtide_testing.servers.security import PASSWORD, REDIS_READER_RULES, REDIS_RULES
 from graphtide_testing.waiting import wait_until
 
@@ -19,26 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from graphtide_core.ports.partial_matches import PartialMatchStore
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisClusterServers]:
-    servers = RedisClusterServers(tmp_path_factory.mktemp("cluster"))
-    try:
-        servers.start()
-        yield servers
-    finally:
-        servers.kill()
-
-
-@pytest.fixture(scope="module")
-def sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSentinelServers]:
-    servers = RedisSentinelServers(tmp_path_factory.mktemp("sentinels"))
-    try:
-        servers.start()
-        yield servers
-    finally:
-        servers.kill()
+    from graphtide_testing.servers import RedisClusterServers, RedisSentinelServers
 
 
 class TestMemoryPartialMatches(PartialMatchContract):
@@ -79,19 +59,21 @@ class TestRedisPartialMatches(PartialMatchContract):
 @pytest.mark.integration
 class TestClusterPartialMatches(PartialMatchContract):
     @pytest.fixture
-    def store(self, cluster: RedisClusterServers) -> Iterator[PartialMatchStore]:
-        store = RedisPartialMatches(cluster.url, timeout=5.0)
+    def store(self, redis_cluster: RedisClusterServers) -> Iterator[PartialMatchStore]:
+        store = RedisPartialMatches(redis_cluster.url, timeout=5.0)
         yield store
         store.close()
 
-    def test_views_of_many_patterns_lie_on_all_nodes(self, cluster: RedisClusterServers, store: PartialMatchStore) -> None:
+    def test_views_of_many_patterns_lie_on_all_nodes(
+        self, redis_cluster: RedisClusterServers, store: PartialMatchStore
+    ) -> None:
         names = [f"pattern_{number}" for number in range(40)]
         for name in names:
             store.put(name, "a", name.encode(), 60)
             store.put(name, "b", b"", 60)
         assert [store.views(name) for name in names] == [{"a": name.encode(), "b": b""} for name in names]
         sizes = []
-        for node in cluster.nodes:
+        for node in redis_cluster.nodes:
             with redis.Redis(port=node.port) as client:
                 sizes.append(client.dbsize())
         assert all(sizes)
@@ -100,33 +82,28 @@ class TestClusterPartialMatches(PartialMatchContract):
 @pytest.mark.integration
 class TestSentinelPartialMatches(PartialMatchContract):
     @pytest.fixture
-    def store(self, sentinels: RedisSentinelServers) -> Iterator[PartialMatchStore]:
-        store = RedisPartialMatches(sentinels.url, timeout=5.0)
+    def store(self, redis_sentinels: RedisSentinelServers) -> Iterator[PartialMatchStore]:
+        store = RedisPartialMatches(redis_sentinels.url, timeout=5.0)
         yield store
         store.close()
 
 
 @pytest.mark.integration
-def test_views_go_on_at_the_next_primary_after_a_crash(tmp_path_factory: pytest.TempPathFactory) -> None:
-    servers = RedisSentinelServers(tmp_path_factory.mktemp("sentinels"))
-    try:
-        servers.start()
-        store = RedisPartialMatches(servers.url)
-        store.put("p", "a", b"1", 600)
-        servers.fail_over()
+def test_views_go_on_at_the_next_primary_after_a_crash(redis_sentinels_to_crash: RedisSentinelServers) -> None:
+    store = RedisPartialMatches(redis_sentinels_to_crash.url)
+    store.put("p", "a", b"1", 600)
+    redis_sentinels_to_crash.fail_over()
 
-        def puts() -> bool:
-            try:
-                store.put("p", "b", b"2", 600)
-            except TransientError:
-                return False
-            return True
+    def puts() -> bool:
+        try:
+            store.put("p", "b", b"2", 600)
+        except TransientError:
+            return False
+        return True
 
-        wait_until(puts, 60)
-        assert store.views("p")["b"] == b"2"
-        store.close()
-    finally:
-        servers.kill()
+    wait_until(puts, 60)
+    assert store.views("p")["b"] == b"2"
+    store.close()
 
 
 def test_a_server_that_is_not_there_may_come_later() -> None:

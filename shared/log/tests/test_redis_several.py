@@ -11,7 +11,6 @@ import redis
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_log.checkpoints.redis import RedisCheckpoints, RedisLogin
 from graphtide_testing.contracts.checkpoints import CheckpointContract
-from graphtide_testing.servers import RedisClusterServers, RedisSentinelServers
 from graphtide_testing.servers.security import PASSWORD, REDIS_CLUSTER_RULES, REDIS_RULES, USER
 from graphtide_testing.waiting import wait_until
 
@@ -19,63 +18,44 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from graphtide_core.ports.checkpoints import CheckpointStore
+    from graphtide_testing.servers import RedisClusterServers, RedisSentinelServers
 
 pytestmark = pytest.mark.integration
 
 KEYS = [f"matcher_timing.{shard}/{stream}" for shard in range(8) for stream in ("flows", "a.b", "logins")]
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisClusterServers]:
-    servers = RedisClusterServers(tmp_path_factory.mktemp("cluster"))
-    try:
-        servers.start()
-        yield servers
-    finally:
-        servers.kill()
-
-
-@pytest.fixture
-def sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSentinelServers]:
-    servers = RedisSentinelServers(tmp_path_factory.mktemp("sentinels"))
-    try:
-        servers.start()
-        yield servers
-    finally:
-        servers.kill()
-
-
 class TestClusterCheckpoints(CheckpointContract):
     @pytest.fixture
-    def store(self, cluster: RedisClusterServers) -> Iterator[CheckpointStore]:
-        store = RedisCheckpoints(cluster.url)
+    def store(self, redis_cluster: RedisClusterServers) -> Iterator[CheckpointStore]:
+        store = RedisCheckpoints(redis_cluster.url)
         yield store
         store.close()
 
 
-def test_keys_of_all_nodes_are_read_and_written(cluster: RedisClusterServers) -> None:
-    store = RedisCheckpoints(cluster.url)
+def test_keys_of_all_nodes_are_read_and_written(redis_cluster: RedisClusterServers) -> None:
+    store = RedisCheckpoints(redis_cluster.url)
     store.ping()
     for key in KEYS:
         store.save(key, key.encode(), {"a": b"1"}, [])
     assert [store.manifest(key) for key in KEYS] == [key.encode() for key in KEYS]
     store.close()
     sizes = []
-    for node in cluster.nodes:
+    for node in redis_cluster.nodes:
         with redis.Redis(port=node.port) as client:
             sizes.append(client.dbsize())
     assert all(sizes), "each node has some"
 
 
-def test_a_user_of_the_documented_rights_is_enough_in_a_cluster(cluster: RedisClusterServers) -> None:
+def test_a_user_of_the_documented_rights_is_enough_in_a_cluster(redis_cluster: RedisClusterServers) -> None:
     page = (Path(__file__).parents[3] / "docs/how-to/secure.md").read_text("utf-8")
     assert f"`{REDIS_CLUSTER_RULES}`" in page
-    for node in cluster.nodes:
+    for node in redis_cluster.nodes:
         with redis.Redis(port=node.port) as client:
             client.execute_command(
                 "ACL", "SETUSER", USER, "on", f">{PASSWORD}", *f"{REDIS_RULES} {REDIS_CLUSTER_RULES}".split()
             )
-    store = RedisCheckpoints(cluster.url, login=RedisLogin(USER, PASSWORD))
+    store = RedisCheckpoints(redis_cluster.url, login=RedisLogin(USER, PASSWORD))
     store.ping()
     for key in KEYS:
         store.save(key, key.encode(), {"a": b"1"}, [])
@@ -83,14 +63,14 @@ def test_a_user_of_the_documented_rights_is_enough_in_a_cluster(cluster: RedisCl
         store.expire(key, 60)
     store.close()
     with pytest.raises(FatalError, match="credentials"):
-        RedisCheckpoints(cluster.url, login=RedisLogin(USER, "wrong")).manifest("k")
-    for node in cluster.nodes:
+        RedisCheckpoints(redis_cluster.url, login=RedisLogin(USER, "wrong")).manifest("k")
+    for node in redis_cluster.nodes:
         with redis.Redis(port=node.port) as client:
             client.acl_deluser(USER)
 
 
-def test_any_one_node_is_enough_to_find_the_others(cluster: RedisClusterServers) -> None:
-    for node in cluster.nodes:
+def test_any_one_node_is_enough_to_find_the_others(redis_cluster: RedisClusterServers) -> None:
+    for node in redis_cluster.nodes:
         store = RedisCheckpoints(f"redis+cluster://127.0.0.1:1,127.0.0.1:{node.port}")
         store.save("k", b"1", {}, [])
         assert store.manifest("k") == b"1"
@@ -104,8 +84,8 @@ def test_keys_that_one_server_had_are_those_that_a_cluster_has() -> None:
     assert keys == ["graphtide:checkpoint:{g/s}:manifest", "graphtide:checkpoint:{g/s}:segments"]
 
 
-def test_a_cluster_that_is_called_one_server_says_moved_whole_and_what_to_write(cluster: RedisClusterServers) -> None:
-    store = RedisCheckpoints(f"redis://127.0.0.1:{cluster.nodes[0].port}/0")
+def test_a_cluster_that_is_called_one_server_says_moved_whole_and_what_to_write(redis_cluster: RedisClusterServers) -> None:
+    store = RedisCheckpoints(f"redis://127.0.0.1:{redis_cluster.nodes[0].port}/0")
     said = []
     for key in KEYS:
         try:
@@ -118,46 +98,41 @@ def test_a_cluster_that_is_called_one_server_says_moved_whole_and_what_to_write(
     assert [each for each in said if not re.fullmatch(whole, each)] == []
 
 
-def test_a_node_that_is_gone_is_reported_and_waited_for(tmp_path_factory: pytest.TempPathFactory) -> None:
-    servers = RedisClusterServers(tmp_path_factory.mktemp("cluster"))
-    try:
-        servers.start()
-        store = RedisCheckpoints(servers.url, timeout=1.0)
-        for key in KEYS:
-            store.save(key, b"1", {"a": b"1"}, [])
-        servers.nodes[0].kill()
-        said = []
-        for key in KEYS:
-            try:
-                store.save(key, b"2", {"a": b"2"}, [])
-            except TransientError as error:
-                said.append(str(error))
-        assert said, "some keys were on that node"
-        assert all(each.startswith("Redis: ") for each in said)
-        servers.nodes[0].start()
+def test_a_node_that_is_gone_is_reported_and_waited_for(redis_cluster_to_crash: RedisClusterServers) -> None:
+    store = RedisCheckpoints(redis_cluster_to_crash.url, timeout=1.0)
+    for key in KEYS:
+        store.save(key, b"1", {"a": b"1"}, [])
+    redis_cluster_to_crash.nodes[0].kill()
+    said = []
+    for key in KEYS:
+        try:
+            store.save(key, b"2", {"a": b"2"}, [])
+        except TransientError as error:
+            said.append(str(error))
+    assert said, "some keys were on that node"
+    assert all(each.startswith("Redis: ") for each in said)
+    redis_cluster_to_crash.nodes[0].start()
 
-        def works() -> bool:
-            try:
-                for key in KEYS:
-                    store.save(key, b"3", {"a": b"3"}, [])
-            except TransientError:
-                return False
-            return True
+    def works() -> bool:
+        try:
+            for key in KEYS:
+                store.save(key, b"3", {"a": b"3"}, [])
+        except TransientError:
+            return False
+        return True
 
-        wait_until(works, 60)
-        assert {store.manifest(key) for key in KEYS} == {b"3"}
-        store.close()
-    finally:
-        servers.kill()
+    wait_until(works, 60)
+    assert {store.manifest(key) for key in KEYS} == {b"3"}
+    store.close()
 
 
-def test_checkpoints_go_on_at_the_next_primary_after_a_crash(sentinels: RedisSentinelServers) -> None:
-    store = RedisCheckpoints(sentinels.url, timeout=1.0)
+def test_checkpoints_go_on_at_the_next_primary_after_a_crash(redis_sentinels_to_crash: RedisSentinelServers) -> None:
+    store = RedisCheckpoints(redis_sentinels_to_crash.url, timeout=1.0)
     store.save("k", b"1", {"a": b"1"}, [])
-    assert sentinels.replica is not None
-    with redis.Redis(port=sentinels.replica.port) as client:
+    assert redis_sentinels_to_crash.replica is not None
+    with redis.Redis(port=redis_sentinels_to_crash.replica.port) as client:
         wait_until(lambda: bool(client.exists("graphtide:checkpoint:{k}:manifest")), 30)
-    sentinels.fail_over()
+    redis_sentinels_to_crash.fail_over()
 
     def saves() -> bool:
         try:
@@ -168,30 +143,20 @@ def test_checkpoints_go_on_at_the_next_primary_after_a_crash(sentinels: RedisSen
 
     wait_until(saves, 60)
     assert (store.manifest("k"), store.segments("k", ["a", "b"])) == (b"2", [b"1", b"2"])
-    with redis.Redis(port=sentinels.replica.port) as client:
+    with redis.Redis(port=redis_sentinels_to_crash.replica.port) as client:
         assert client.get("graphtide:checkpoint:{k}:manifest") == b"2"
     store.close()
 
 
-@pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSentinelServers]:
-    servers = RedisSentinelServers(tmp_path_factory.mktemp("sentinels"))
-    try:
-        servers.start()
-        yield servers
-    finally:
-        servers.kill()
-
-
 class TestSentinelCheckpoints(CheckpointContract):
     @pytest.fixture
-    def store(self, watched: RedisSentinelServers) -> Iterator[CheckpointStore]:
-        store = RedisCheckpoints(watched.url)
+    def store(self, redis_sentinels: RedisSentinelServers) -> Iterator[CheckpointStore]:
+        store = RedisCheckpoints(redis_sentinels.url)
         yield store
         store.close()
 
-    def test_a_primary_that_no_sentinel_knows_is_reported(self, watched: RedisSentinelServers) -> None:
-        store = RedisCheckpoints(watched.url.replace("/checkpoints/", "/unknown/"), timeout=1.0)
+    def test_a_primary_that_no_sentinel_knows_is_reported(self, redis_sentinels: RedisSentinelServers) -> None:
+        store = RedisCheckpoints(redis_sentinels.url.replace("/checkpoints/", "/unknown/"), timeout=1.0)
         with pytest.raises(TransientError, match="unknown"):
             store.ping()
 

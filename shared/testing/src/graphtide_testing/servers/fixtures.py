@@ -7,12 +7,14 @@ A session of Spark belongs to its process, so tests of it are in files `test_…
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from graphtide_testing.servers.kafka import KafkaServer
 from graphtide_testing.servers.redis import RedisServer
+from graphtide_testing.servers.redis_several import RedisClusterServers, RedisSentinelServers
 from graphtide_testing.servers.sharing import share
 from graphtide_testing.servers.spark import SparkCluster, environment
 
@@ -22,7 +24,20 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-_SERVERS = {"spark", "spark_cluster", "kafka", "kafka_to_crash", "redis_server", "redis_to_crash"}
+_Servers = TypeVar("_Servers", RedisClusterServers, RedisSentinelServers)
+
+_SERVERS = {
+    "spark",
+    "spark_cluster",
+    "kafka",
+    "kafka_to_crash",
+    "redis_server",
+    "redis_to_crash",
+    "redis_cluster",
+    "redis_cluster_to_crash",
+    "redis_sentinels",
+    "redis_sentinels_to_crash",
+}
 
 _SPARK = {
     "spark.ui.enabled": "false",
@@ -107,3 +122,40 @@ def redis_to_crash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSe
     server.start()
     yield server
     server.kill()
+
+
+@contextmanager
+def _running(servers: _Servers) -> Iterator[_Servers]:
+    try:
+        servers.start()
+        yield servers
+    finally:
+        servers.kill()
+
+
+@pytest.fixture(scope="module")
+def redis_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisClusterServers]:
+    """A Redis Cluster that the tests of a file share."""
+    with _running(RedisClusterServers(tmp_path_factory.mktemp("cluster"))) as servers:
+        yield servers
+
+
+@pytest.fixture
+def redis_cluster_to_crash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisClusterServers]:
+    """A Redis Cluster of the test's own, started."""
+    with _running(RedisClusterServers(tmp_path_factory.mktemp("cluster"))) as servers:
+        yield servers
+
+
+@pytest.fixture(scope="module")
+def redis_sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSentinelServers]:
+    """Redis under sentinels that the tests of a file share."""
+    with _running(RedisSentinelServers(tmp_path_factory.mktemp("sentinels"))) as servers:
+        yield servers
+
+
+@pytest.fixture
+def redis_sentinels_to_crash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSentinelServers]:
+    """Redis under sentinels of the test's own, started."""
+    with _running(RedisSentinelServers(tmp_path_factory.mktemp("sentinels"))) as servers:
+        yield servers
