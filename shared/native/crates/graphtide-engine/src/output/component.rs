@@ -12,7 +12,8 @@ use graphtide_graph::vertex::VertexTable;
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
-use super::{Kind, PatternNames, begin_member, write_string};
+use super::json::{begin_member, write_string};
+use super::{Kind, PatternNames};
 
 /// Pairs that a record carries.
 pub const MOST_PAIRS: usize = 10_000;

@@ -2,7 +2,7 @@
 
 use graphtide_graph::key::{Key, KeyRef, TextArena, with_text_of_made};
 
-use super::{begin_member, write_string};
+use super::json::{begin_member, write_string};
 use crate::expression::Operand;
 
 /// One value, or how many that follow are a list.

@@ -6,7 +6,9 @@
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
 
-use super::{PatternNames, begin_member, hash_part, json_member, write_string};
+use super::PatternNames;
+use super::identity::{Identity, hash_part};
+use super::json::{begin_member, json_member, write_string};
 use crate::output::Kind;
 
 /// What a query reports, as its records call it.
@@ -164,7 +166,7 @@ impl<'a> IntervalRef<'a> {
     }
 
     /// Hashes its identity.
-    pub(super) fn identify(&self, names: &IntervalNames, identity: &mut super::Identity) {
+    pub(super) fn identify(&self, names: &IntervalNames, identity: &mut Identity) {
         hash_part(identity, &names.outputs[self.output as usize].label);
         for vertex in self.vertices() {
             vertex.with_text(|text| hash_part(identity, text));

@@ -5,7 +5,8 @@
 
 use graphtide_graph::key::{IdRef, Key, TextArena};
 
-use super::{PatternNames, begin_member, write_string};
+use super::PatternNames;
+use super::json::{begin_member, write_string};
 
 /// Matches that one event completes.
 #[derive(Clone, Copy, Debug)]

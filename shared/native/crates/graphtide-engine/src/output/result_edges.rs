@@ -10,7 +10,8 @@ use graphtide_graph::Time;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{IntervalRef, Kind, Layout, MatchBatch, MatchRef, PatternNames, write_string};
+use super::json::write_string;
+use super::{IntervalRef, Kind, Layout, MatchBatch, MatchRef, PatternNames};
 
 /// Results that are known without a look whether they have ended.
 const FEW: usize = 4096;
