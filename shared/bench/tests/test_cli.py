@@ -9,6 +9,7 @@ from graphtide_bench.cli import app
 from graphtide_bench.frame.report import read
 from graphtide_bench.subgraphs import many
 from graphtide_bench.subgraphs.measurement import PATTERNS
+from graphtide_bench.workloads.workload import MANY_LABELS
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def test_threads_are_measured_against_one(cache: str) -> None:
 
 
 def test_many_patterns_are_matched_in_one_pass(cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "MANY_LABELS", many.MANY_LABELS.of_length(30_000))
+    monkeypatch.setattr(many, "MANY_LABELS", MANY_LABELS.of_length(30_000))
     run = RUNNER.invoke(app, ["many", "--patterns", "1,5", "--repeats", "1", "--cache", cache])
     assert run.exit_code == 0, run.output
     assert "Matches checked: at least one for each pattern" in run.output

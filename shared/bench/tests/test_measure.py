@@ -17,7 +17,7 @@ from graphtide_bench.subgraphs.measurement import Measurement
 from graphtide_bench.subgraphs.summary import by_pattern, by_storage, by_stream, by_threads, growth
 from graphtide_bench.workloads.cache import csv_file, texts
 from graphtide_bench.workloads.passes import SOURCES, load, run_repeatedly
-from graphtide_bench.workloads.workload import WORKLOADS
+from graphtide_bench.workloads.workload import MANY_LABELS, WORKLOADS
 from graphtide_core.errors import FatalError
 from graphtide_core.plans import Storage
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, to_json
@@ -127,7 +127,7 @@ def test_storages_and_threads_stand_beside_each_other() -> None:
 
 
 def test_many_patterns_are_checked_and_compared_with_the_fewest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "MANY_LABELS", many.MANY_LABELS.of_length(30_000))
+    monkeypatch.setattr(many, "MANY_LABELS", MANY_LABELS.of_length(30_000))
     runs = many.run((1, 20), FAMILIES["isomorphism"].names, 1, tmp_path)
     assert [each.patterns for each in runs] == [1, 20] * len(FAMILIES["isomorphism"].names)
     assert all(each.matches >= each.patterns for each in runs)

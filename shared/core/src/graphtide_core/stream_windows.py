@@ -58,12 +58,18 @@ class StreamWindows:
         Raises:
             InvalidPatternError: it does not, so nothing would be counted.
         """
+        for name, message in self.unknown_inputs(columns).items():
+            hint = did_you_mean(name, columns) or f"the stream's columns are {', '.join(columns)}"
+            raise InvalidPatternError(message, hint=hint)
+
+    def unknown_inputs(self, columns: Collection[str]) -> dict[str, str]:
+        """Return the attributes that are read and that a stream with these columns lacks, each with a sentence that says so."""
+        found: dict[str, str] = {}
         for clause in self._clauses():
             for each in clause.names():
                 if each not in FIELDS and each not in columns:
-                    message = f"{_describe(clause)}: the stream has no attribute {show(each)}"
-                    hint = did_you_mean(each, columns) or f"the stream's columns are {', '.join(columns)}"
-                    raise InvalidPatternError(message, hint=hint)
+                    found.setdefault(each, f"{_describe(clause)}: the stream has no attribute {show(each)}")
+        return found
 
     def _clauses(self) -> Iterator[Feature | Emission]:
         yield from self.features

@@ -50,8 +50,8 @@ _FIELDS: Final[dict[str, Json]] = {
 class StreamFeatures:
     """Gives the records of one stream the values of its features, and between them what its EMIT clauses give.
 
-    Cost: O(features) a record, whatever the windows and the number of keys; O(values) a deletion, and a key at the end of a
-    window of EMIT.
+    Cost: O(features) a record, whatever the windows and the number of keys. A deletion takes O(values), and so does a key at
+    the end of a window of EMIT.
 
     Attributes:
         names: attributes that it adds.

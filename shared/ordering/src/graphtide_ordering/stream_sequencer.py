@@ -38,8 +38,8 @@ Features are added to what goes out, behind the filter of duplicates, and so is 
    the ordered stream, gives what is released again the same values. An edge that is too large to go out counts all the same
    until then.
 10. What EMIT gives of a window follows from the edges in it. At a commit with watermark W, the windows that end at most at W
-    have been closed, and no others: a window is closed by the first edge that goes out past its end, or when the watermark is
-    there. So a sequencer that has seen the edges again closes those that end at most at W without giving anything.
+    have been closed, and no others. The first edge that goes out past its end closes a window, or else the watermark. So a
+    sequencer that has seen the edges again closes those that end at most at W without giving anything.
 
 So times never go back within an epoch, and (epoch, time) never goes back at all. Ordinals and places count on.
 

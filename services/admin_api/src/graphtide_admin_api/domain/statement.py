@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
-from graphtide_core.suggestion import did_you_mean, show
+from graphtide_core.suggestion import did_you_mean
 from graphtide_ordering.statements import check_decodable
 from graphtide_query import parse_streams_and_patterns
 
@@ -62,7 +62,7 @@ def read_statement(stream: str, text: str, unit: TimeUnit) -> StreamDefinition:
 
 
 def unknown_inputs(definition: StreamDefinition, seen: Collection[str]) -> list[str]:
-    """Return a sentence for each attribute that a feature reads, no SET states, and no record of the stream had.
+    """Return a sentence for each attribute that a FEATURE or EMIT reads, no SET states, and no record of the stream had.
 
     Args:
         definition: of the stream.
@@ -72,13 +72,13 @@ def unknown_inputs(definition: StreamDefinition, seen: Collection[str]) -> list[
     if not are_stated and not seen:
         return []
     known = {*definition.stated_attributes(), *(() if are_stated else seen)}
-    found = {name: each.name for each in reversed(definition.features) for name in each.inputs() if name not in known}
-    return [_unknown_input(feature, name, known) for name, feature in sorted(found.items())]
+    found = definition.windows.unknown_inputs(known)
+    return [f"{text}{_hint(name, known)}" for name, text in sorted(found.items())]
 
 
-def _unknown_input(feature: str, name: str, known: Collection[str]) -> str:
+def _hint(name: str, known: Collection[str]) -> str:
     hint = did_you_mean(name, sorted(known))
-    return f"feature {show(feature)}: the stream has no attribute {show(name)}{f'; {hint}' if hint else ''}"
+    return f"; {hint}" if hint else ""
 
 
 def _invalid(detail: str) -> ProblemError:

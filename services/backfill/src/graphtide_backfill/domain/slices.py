@@ -28,9 +28,9 @@ retraction is reported by one slice alone:
 * What REPORT INSTANCES and REPORT CHANGES report follows from all they reported before, so with such a pattern there is one
   slice. Where it has a window before it, the pattern begins at its start as one that is registered there does.
 * The value of a feature of a record at t follows from the records later than t - OVER. So patterns that read features need a
-    longer window: that of the pattern and, before it, the longest of the features.
+  longer window: that of the pattern and, before it, the longest of the features.
 * What EMIT gives at t follows from the records from t - EVERY on, so patterns need as much before their window, too. A slice
-    that ends at b gives what windows that end before b give: history has a record of b or later, or ends with the slice.
+  that ends at b gives what windows that end before b give. History has a record of b or later, or ends with the slice.
 * Slices are cut between times, never between records of one time. So ties fall into one slice, and in their order.
 
 One thing reaches back further: whether a record is a duplicate. A dropped record does not hide the next one. So which of a

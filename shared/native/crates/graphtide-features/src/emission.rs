@@ -1,6 +1,6 @@
 //! Edges and events that a stream gives for each window of time and key.
 //!
-//! Invariant: at most one window is open, that of the last record, and its end is later than that record: the order of the
+//! Invariant: at most one window is open, that of the last record, and its end is later than that record. The order of the
 //! stream lets a window end before the first record of a later one. So what is given follows from the records alone, wherever
 //! batches end and however often a process starts again.
 //! Cost: O(values) a record, and O(values) a key at the end of its window.

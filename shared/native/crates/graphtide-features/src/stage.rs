@@ -39,8 +39,8 @@ pub struct Layout {
     pub after: Vec<String>,
     /// Where the batches have each input.
     columns: Vec<Option<usize>>,
-    /// Where each attribute of the result comes from: a column of the batch, the feature of that number behind all of them, or
-    /// none for what only emissions have.
+    /// Where each attribute of the result comes from: a column of the batch, or the feature of that number behind all of them.
+    /// None for what only emissions have.
     places: Vec<Option<usize>>,
     /// Of each emission, where it has each attribute of the result.
     emitted: Vec<Vec<Option<usize>>>,

@@ -5,8 +5,8 @@ For every window all records are looked at again. What the model leaves open is 
 * Values, keys and deletions are those of features; see `oracles.stream_features`.
 * An end is a text that is not empty, or a number that equals an integer of 64 bits. A record with another value there is in no
   window.
-* The digest of a key is BLAKE2b of 16 bytes over its values. They are `b` and a byte for a truth value, `i` and 8 bytes for an
-  integer or a number that equals one, `f` and 8 bytes for another number. A text is `t`, its length in 8 bytes, and UTF-8.
+* The digest of a key is BLAKE2b of 16 bytes over its values. A truth value is `b` and a byte. An integer, or a number that
+  equals one, is `i` and 8 bytes; another number is `f` and 8 bytes. A text is `t`, its length in 8 bytes, and UTF-8.
   Numbers are little-endian.
 """
 

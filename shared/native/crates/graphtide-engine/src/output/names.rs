@@ -50,8 +50,8 @@ impl PatternNames {
         self.ends[usize::from(edge)]
     }
 
-    /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list; and of its
-    /// fields.
+    /// Takes the names of an event pattern and of its fields. Those of events are in the order of the text, each with whether it is
+    /// a list.
     pub fn of_events(name: &str, version: u32, events: impl Iterator<Item = (String, bool)>, fields: &[String]) -> Self {
         let (events, lists) = events.unzip();
         let json_fields = fields.iter().map(|name| json_member(name)).collect();

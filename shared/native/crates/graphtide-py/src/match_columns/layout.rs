@@ -12,8 +12,8 @@ use graphtide_engine::output::MatchRef;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// How a pattern is encoded: the number of its name, its version; of each output the number of its label, if it has one, and the
-/// column of each of its parts; the columns of what it returns.
+/// How a pattern is encoded: the number of its name, its version. Of each output it is the number of its label, if it has one,
+/// and the column of each of its parts. Then come the columns of what it returns.
 type PatternColumns = (i32, i32, Vec<(Option<i32>, Vec<usize>)>, Vec<usize>);
 
 /// The columns of a table of some patterns.

@@ -84,7 +84,7 @@ impl<'t> Columns<'t> {
 }
 
 impl Program {
-    /// What all these records give, and whether one of them has an id; None if a record needs a look of its own, or is refused.
+    /// What all these records give, and whether one of them has an id. None if a record needs a look of its own, or is refused.
     pub(crate) fn bulk(&self, columns: Columns<'_>, writer: &mut Writer, target: &mut Target<'_>) -> Option<(Bulk, bool)> {
         let clause = self.clause_of_all(columns)?;
         let values =
