@@ -184,8 +184,8 @@ def check_emissions(emissions: Iterable[Emission], features: Collection[str], st
         unit: one tick of the stream.
 
     Raises:
-        InvalidPatternError: there are too many, two have one label, or one has that of an EDGE or EVENT. Or one reads a feature,
-            or a window is not of whole ticks.
+        InvalidPatternError: there are too many, two have one label, or one has that of an EDGE or EVENT. Or one reads a
+            feature, or a window is not of whole ticks.
     """
     all_of = tuple(emissions)
     if len(all_of) > MOST_EMISSIONS:
