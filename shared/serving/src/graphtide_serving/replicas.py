@@ -199,13 +199,14 @@ class Replicas:
     def _take(self, record: Record) -> None:
         try:
             role, replica = replica_of(record)
-            left = decode_replica(record) is None
+            if record.value is not None:
+                decode_replica(record)
         except PoisonRecordError as error:
             _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, reason=error.reason)
             return
         if role != self._role:
             return
-        if left:
+        if record.value is None:
             self._signs.pop(replica, None)
         else:
             self._signs[replica] = self._clock.monotonic()

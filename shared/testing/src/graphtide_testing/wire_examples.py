@@ -51,6 +51,7 @@ from graphtide_wire import (
     operations,
     ordered,
     raw,
+    replicas,
     statistics,
     stream_schema,
     stream_statement,
@@ -258,6 +259,7 @@ STATEMENT = stream_statement.StatementRecord.of(STATEMENT_TEXT, parse_streams(ST
 NO_STATEMENT = stream_statement.StatementRecord.removed("flows", 4, AT)
 RECEIPT = "5f0f3d6c6d9b4e3f8a1c2b3d4e5f6a7b"
 AWAITED = replace(RAW, receipt=RECEIPT)
+REPLICA = replicas.ReplicaRecord("sequencer", "graphtide-sequencer-0-1-5f0f3d6c", 17)
 VERDICT = verdicts.VerdictRecord(
     RECEIPT, "0-17", 3, 1, 2, 1, 1, (verdicts.RejectedExample("late", "late: ts 4 is before the watermark 5 (lateness 0)", 2),)
 )
@@ -396,6 +398,7 @@ EXAMPLES = [
         NO_STATEMENT,
         lambda record: stream_statement.decode_statement(record.key, record.value),
     ),
+    Example("replica", replicas.encode_replica("t", REPLICA), REPLICA, replicas.decode_replica),
     Example("verdict", verdicts.encode_verdict("t", VERDICT), VERDICT, verdicts.decode_verdict),
     Example(
         "statistics",

@@ -48,13 +48,13 @@ def replica_of(record: Record) -> tuple[str, str]:
     return role, replica
 
 
-def decode_replica(record: Record) -> ReplicaRecord | None:
-    """Return a sign of life; None if the replica left.
+def decode_replica(record: Record) -> ReplicaRecord:
+    """Return a sign of life; a replica that left has none.
 
     Raises:
         PoisonRecordError: it is not a record of this form.
     """
-    return None if record.value is None else decode(record.value, ReplicaRecord, "sign of life of a replica")
+    return decode(record.value, ReplicaRecord, "sign of life of a replica")
 
 
 def _key(role: str, replica: str) -> bytes:
