@@ -106,18 +106,19 @@ fn present_keys(keys: &Keys<'_>, rows: usize, arena: &mut TextArena) -> Option<V
             plain(array.value_data(), offsets.iter().map(|offset| offset.as_usize()), arena)
         }
         Keys::Texts(Texts::Dictionary { codes, nulls: None, values, distinct }) if *distinct > rows => {
-            codes.iter().map(|code| values.get(*code).and_then(|text| present(text, arena))).collect()
+            (0..rows).map(|row| values.get(codes.at(row)).and_then(|text| present(text, arena))).collect()
         }
         Keys::Texts(Texts::Dictionary { codes, nulls: None, values, distinct }) => {
             // A value that no row has may be missing, or empty: each is looked at with the first row that has it.
             let mut known: Vec<Option<Key>> = vec![None; *distinct];
             let mut key = |code: usize| {
-                if known[code].is_none() {
-                    known[code] = values.get(code).and_then(|text| present(text, arena));
+                let known = known.get_mut(code)?;
+                if known.is_none() {
+                    *known = values.get(code).and_then(|text| present(text, arena));
                 }
-                known[code]
+                *known
             };
-            codes.iter().map(|code| key(*code)).collect()
+            (0..rows).map(|row| key(codes.at(row))).collect()
         }
         _ => None,
     }

@@ -3,6 +3,7 @@
 //! Every integer column is made one of 64 bits once a batch (without a copy where it is one). So a row costs a branch that
 //! always goes the same way. Cost: O(rows) a batch for narrower integers and for dictionaries, nothing for the rest.
 
+use arrow_array::array::AnyDictionaryArray;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -47,13 +48,38 @@ impl<T: ArrowNativeType> Numbers<T> {
     }
 }
 
+/// The places of a dictionary's values, row by row; any stands for one that is missing.
+pub(crate) enum Codes {
+    /// As they lie in memory.
+    Short(ScalarBuffer<i32>),
+    Other(Vec<usize>),
+}
+
+impl Codes {
+    fn of(dictionary: &dyn AnyDictionaryArray) -> Self {
+        match dictionary.keys().as_primitive_opt::<Int32Type>() {
+            Some(codes) => Self::Short(codes.values().clone()),
+            None => Self::Other(dictionary.normalized_keys()),
+        }
+    }
+
+    /// The place of a row's value.
+    #[inline]
+    pub(crate) fn at(&self, row: usize) -> usize {
+        match self {
+            Self::Short(codes) => codes[row].as_usize(),
+            Self::Other(codes) => codes[row],
+        }
+    }
+}
+
 /// Texts, plain or by a dictionary.
 pub(crate) enum Texts<'a> {
     Utf8(&'a StringArray),
     Large(&'a LargeStringArray),
     View(&'a StringViewArray),
     Dictionary {
-        codes: Vec<usize>,
+        codes: Codes,
         nulls: Option<NullBuffer>,
         values: Box<Texts<'a>>,
         distinct: usize,
@@ -77,7 +103,7 @@ impl<'a> Texts<'a> {
                 if distinct == 0 {
                     return Some(Self::Missing);
                 }
-                Some(Self::Dictionary { codes: dictionary.normalized_keys(), nulls: array.nulls().cloned(), values, distinct })
+                Some(Self::Dictionary { codes: Codes::of(dictionary), nulls: array.nulls().cloned(), values, distinct })
             }
             _ => None,
         }
@@ -93,7 +119,7 @@ impl<'a> Texts<'a> {
                 if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
                     return None;
                 }
-                values.get(codes[row])
+                values.get(codes.at(row))
             }
             Self::Missing => None,
         }
@@ -142,9 +168,9 @@ impl<'a> Labels<'a> {
     pub(crate) fn get(&mut self, row: usize, writer: &mut Writer, table: &mut SymbolTable) -> Option<Label<'_>> {
         if let Texts::Dictionary { codes, nulls, values, .. } = &self.texts {
             let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
-            if let Some(slot) = self.known.get_mut(codes[row]).filter(|_| !is_null) {
+            if let Some(slot) = self.known.get_mut(codes.at(row)).filter(|_| !is_null) {
                 if slot.is_none() {
-                    *slot = Some(writer.intern(values.get(codes[row])?, table));
+                    *slot = Some(writer.intern(values.get(codes.at(row))?, table));
                 }
                 return slot.map(Label::Known);
             }
@@ -164,7 +190,7 @@ pub(crate) enum Values<'a> {
     Read(Written),
     /// Values of other types than texts, by a dictionary.
     Dictionary {
-        codes: Vec<usize>,
+        codes: Codes,
         nulls: Option<NullBuffer>,
         values: Box<Values<'a>>,
     },
@@ -219,7 +245,7 @@ impl<'a> Values<'a> {
         if dictionary.values().is_empty() {
             return Some(Self::Texts(Texts::Missing));
         }
-        Some(Self::Dictionary { codes: dictionary.normalized_keys(), nulls: array.nulls().cloned(), values: Box::new(values) })
+        Some(Self::Dictionary { codes: Codes::of(dictionary), nulls: array.nulls().cloned(), values: Box::new(values) })
     }
 
     /// Counts a value that no attribute can have.
@@ -234,7 +260,7 @@ impl<'a> Values<'a> {
                 Some(_) => Ok(()),
             },
             Self::Dictionary { nulls, .. } if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) => Ok(()),
-            Self::Dictionary { codes, values, .. } => values.check(codes[row], name),
+            Self::Dictionary { codes, values, .. } => values.check(codes.at(row), name),
         }
     }
 
@@ -252,7 +278,7 @@ impl<'a> Values<'a> {
             Self::Read(values) => values[row].as_ref().map(OwnedValue::get),
             Self::Dictionary { codes, nulls, values } => {
                 let is_null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
-                (!is_null).then(|| values.get(codes[row]))
+                (!is_null).then(|| values.get(codes.at(row)))
             }
         };
         value.unwrap_or(ValueRef::Null)

@@ -183,18 +183,18 @@ impl EdgeBatch {
         debug_assert_eq!(bulk.attributes.len(), rows * self.width);
         self.ordinals.extend((0..rows as u64).map(|row| bulk.ordinal + row));
         self.lines.extend((0..rows as u64).map(|row| bulk.line + row));
-        self.ts.append(&mut bulk.ts);
+        append(&mut self.ts, &mut bulk.ts);
         self.operations.resize(self.ts.len(), Operation::Insert);
         self.has_events |= bulk.ends.iter().any(|ends| ends[0].is_empty());
-        self.ends.append(&mut bulk.ends);
-        self.labels.append(&mut bulk.labels);
+        append(&mut self.ends, &mut bulk.ends);
+        append(&mut self.labels, &mut bulk.labels);
         if !bulk.streams.is_empty() || !self.streams.is_empty() {
             self.streams.resize(self.ts.len() - rows, Symbol::ABSENT);
             self.streams.append(&mut bulk.streams);
             self.streams.resize(self.ts.len(), Symbol::ABSENT);
         }
-        self.ids.append(&mut bulk.ids);
-        self.attributes.append(&mut bulk.attributes);
+        append(&mut self.ids, &mut bulk.ids);
+        append(&mut self.attributes, &mut bulk.attributes);
         self.raw_ends.resize(self.ts.len(), self.raw.len());
     }
 
@@ -420,6 +420,15 @@ impl EdgeBatch {
     pub fn raw(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.raw_ends[index - 1] };
         &self.raw[start..self.raw_ends[index]]
+    }
+}
+
+/// Appends a column to another; the first one is taken as it is.
+fn append<T>(column: &mut Vec<T>, more: &mut Vec<T>) {
+    if column.is_empty() {
+        std::mem::swap(column, more);
+    } else {
+        column.append(more);
     }
 }
 
