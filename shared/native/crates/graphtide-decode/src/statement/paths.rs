@@ -44,7 +44,7 @@ pub(crate) struct Path {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths(Vec<Path>);
 
-/// A path from the record, or from an object around it: the slot of its value, its steps from there, and how it is read.
+/// A path from the record, or from an object around it. It has the slot of its value, its steps from there, and its role.
 pub(crate) type PathFrom<'p> = (usize, &'p [Step], Role);
 
 impl Path {
