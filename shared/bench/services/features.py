@@ -1,4 +1,4 @@
-"""What features cost: processor time that they add to a record, by function and window.
+"""What features and EMIT cost: processor time that they add to a record, by function and window.
 
     python shared/bench/services/features.py [--records 500000] [--repeats 3]
 
@@ -31,6 +31,15 @@ CASES: Final = {
         "FEATURE a = sum(bytes) PER src OVER 10s FEATURE b = count(*) PER src OVER 10s AGAINST 100s "
         "FEATURE c = max(bytes) PER src OVER 10s"
     ),
+    "EMIT EDGE, count(*) and sum, 10,000 records": (
+        "EMIT EDGE (src)-[:burst]->(dst) EVERY 10s SET n = count(*), total = sum(bytes)"
+    ),
+    "the same, HAVING n > 100": (
+        "EMIT EDGE (src)-[:burst]->(dst) EVERY 10s SET n = count(*), total = sum(bytes) HAVING n > 100"
+    ),
+    "EMIT EVENT, count(DISTINCT dst), 10,000 records": (
+        "EMIT EVENT 'scan' PER src AS host EVERY 10s SET hosts = count(DISTINCT dst)"
+    ),
 }
 BATCH: Final = 8_192
 
@@ -59,7 +68,7 @@ def _draw(records: int) -> list[bytes]:
 
 def _nanoseconds(text: str, lines: list[bytes]) -> float:
     (stream,) = parse_streams(f"STREAM s {text}")
-    features = StreamFeatures(stream.features, TimeUnit.MILLISECOND)
+    features = StreamFeatures(stream.windows, TimeUnit.MILLISECOND)
     decoder = JsonLinesDecoder(Symbols(), (*features.inputs, *features.names), {}, keep_raw=False)
     batches: list[EdgeBatch] = [decoder.decode(b"".join(lines[at : at + BATCH])) for at in range(0, len(lines), BATCH)]
     begun = time.process_time()

@@ -5,7 +5,7 @@
 //! batches end and however often a process starts again.
 //! Cost: O(values) a record, and O(values) a key at the end of its window.
 
-use std::fmt::Write as _;
+use std::cell::OnceCell;
 
 use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest as _};
@@ -117,17 +117,13 @@ impl Emission {
         let Some(end) = self.end.take() else { return };
         let labels = self.labels(output.symbols);
         let mut values = Vec::new();
-        let mut id = String::new();
         for slot in 0..self.group.keys() {
             values.clear();
             self.group.read(Some(slot), &mut values);
             if values.first() == Some(&OwnedValue::Int(0)) {
                 continue;
             }
-            let key = self.group.key(slot);
-            id.clear();
-            spell_id(&mut id, &self.label, end - self.every, self.every, key);
-            self.give_one(end, key, &values[1..], &id, labels, output);
+            self.give_one(end, self.group.key(slot), &values[1..], labels, output);
         }
         self.group.clear();
     }
@@ -138,22 +134,21 @@ impl Emission {
         [source, symbols.intern(&self.label), target]
     }
 
-    fn give_one(&self, ts: Time, key: &[u8], values: &[OwnedValue], id: &str, labels: [Symbol; 3], output: &mut Output<'_>) {
-        let mut key = Values(key);
+    fn give_one(&self, ts: Time, key: &[u8], values: &[OwnedValue], labels: [Symbol; 3], output: &mut Output<'_>) {
+        let mut rest = Values(key);
         let mut digits = [itoa::Buffer::new(), itoa::Buffer::new()];
         let mut ends = [KeyRef::ABSENT; 2];
         if self.ends.is_some() {
             for (end, digits) in ends.iter_mut().zip(&mut digits) {
-                *end = match key.next() {
+                *end = match rest.next() {
                     Some(ValueRef::Text(text)) => KeyRef::parse(text),
                     Some(ValueRef::Int(number)) => KeyRef::parse(digits.format(number)),
                     _ => return,
                 };
             }
         }
-        let attributes: SmallVec<[ValueRef<'_>; 8]> = key.chain(values.iter().map(OwnedValue::get)).collect();
-        let id = IdRef::Given(KeyRef::Text(id));
-        let given = Given { emission: self, ts, ends, attributes: &attributes, id };
+        let attributes: SmallVec<[ValueRef<'_>; 8]> = rest.chain(values.iter().map(OwnedValue::get)).collect();
+        let given = Given { emission: self, ts, key, ends, attributes: &attributes, id: OnceCell::new() };
         if self.having.as_ref().is_some_and(|having| !having.holds(&given)) {
             return;
         }
@@ -169,7 +164,7 @@ impl Emission {
             source_label,
             target_label,
             stream: output.stream,
-            id,
+            id: given.id(0),
             raw: b"",
         };
         *output.given += 1;
@@ -182,9 +177,11 @@ impl Emission {
 struct Given<'g> {
     emission: &'g Emission,
     ts: Time,
+    key: &'g [u8],
     ends: [KeyRef<'g>; 2],
     attributes: &'g [ValueRef<'g>],
-    id: IdRef<'g>,
+    /// Its id, once it was asked for: most of what HAVING leaves out needs none.
+    id: OnceCell<String>,
 }
 
 impl Bindings for Given<'_> {
@@ -204,7 +201,8 @@ impl Bindings for Given<'_> {
     }
 
     fn id(&self, _: u8) -> IdRef<'_> {
-        self.id
+        let Emission { label, every, .. } = self.emission;
+        IdRef::Given(KeyRef::Text(self.id.get_or_init(|| spell_id(label, self.ts - every, *every, self.key))))
     }
 
     fn vertex(&self, side: u8) -> KeyRef<'_> {
@@ -220,8 +218,7 @@ fn is_end(value: ValueRef<'_>) -> bool {
     }
 }
 
-fn spell_id(id: &mut String, label: &str, start: Time, length: Time, key: &[u8]) {
+fn spell_id(label: &str, start: Time, length: Time, key: &[u8]) -> String {
     let digest: [u8; 16] = Blake2b::<U16>::digest(key).into();
-    // Writing to a text does not fail.
-    _ = write!(id, "{ID_PREFIX}{label}:{start}+{length}:{:032x}", u128::from_be_bytes(digest));
+    format!("{ID_PREFIX}{label}:{start}+{length}:{:032x}", u128::from_be_bytes(digest))
 }
