@@ -82,6 +82,7 @@ VERBS: Final = {
         "backfill",
         "Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.",
     ),
+    "preprocess": Verb("graphtide.cli.preprocess", "app", "Look at the job that orders streams on Spark."),
     "capacity": Verb(
         "graphtide.cli.capacity",
         "capacity",

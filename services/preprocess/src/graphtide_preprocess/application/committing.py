@@ -33,12 +33,34 @@ if TYPE_CHECKING:
     from graphtide_wire.topics import Topics
 
 
+def read_mark(log: Log, topics: Topics, stream: StreamName) -> MicroBatch | None:
+    """Return the last micro-batch of a stream that was committed; None if none was.
+
+    Raises:
+        FatalError: the mark is not of this job.
+        TransientError: the log does not answer.
+    """
+    place = TopicPartition(topics.ordered(stream), 0)
+    reader = log.reader(micro_batches_of(topics, stream))
+    try:
+        position = recorded_positions(reader, [place])[place]
+    finally:
+        reader.close()
+    if position is None:
+        return None
+    try:
+        return msgspec.json.decode(position.metadata, type=MicroBatch)
+    except msgspec.DecodeError as error:
+        message = f"the mark in {place.topic} is not of this job: {error}"
+        raise FatalError(message) from error
+
+
 class MicroBatchWriter:
     """Writes the micro-batches of one stream."""
 
     def __init__(self, log: Log, topics: Topics, stream: StreamName) -> None:
         """Write nothing yet."""
-        self._log = log
+        self._log, self._topics, self._stream = log, topics, stream
         self._place = TopicPartition(topics.ordered(stream), 0)
         self._id = sequencer_of(topics, stream)
         self._group = micro_batches_of(topics, stream)
@@ -73,7 +95,7 @@ class MicroBatchWriter:
         self.close()
         self._transactor = self._log.transactor(self._id)
         self._transactor.open()
-        mark = self._mark()
+        mark = read_mark(self._log, self._topics, self._stream)
         if mark is not None and (mark.number, mark.read, mark.ordered) == (
             micro_batch.number,
             micro_batch.read,
@@ -94,20 +116,6 @@ class MicroBatchWriter:
             "with new topics"
         )
         raise FatalError(message)
-
-    def _mark(self) -> MicroBatch | None:
-        reader = self._log.reader(self._group)
-        try:
-            position = recorded_positions(reader, [self._place])[self._place]
-        finally:
-            reader.close()
-        if position is None:
-            return None
-        try:
-            return msgspec.json.decode(position.metadata, type=MicroBatch)
-        except msgspec.DecodeError as error:
-            message = f"the mark in {self._place.topic} is not of this job: {error}"
-            raise FatalError(message) from error
 
     def _is_new(self) -> bool:
         """Whether the ordered topic has never had a record."""
