@@ -1,6 +1,6 @@
 """Plan the `filtering` engine: where its searches start, their orders, and how many candidates are alive.
 
-An edge must have company to be a candidate of a query edge. The query edges that touch that one and must be earlier have
+An edge is a candidate of a query edge under one condition. The query edges that touch it and must be earlier have
 candidates at the same vertex when it arrives. A vertex has one with probability 1 - exp(-m) for m candidates a vertex, as edges
 are taken to be spread evenly.
 
