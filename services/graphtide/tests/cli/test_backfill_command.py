@@ -130,6 +130,17 @@ def test_duplicates_are_reported_and_history_is_read_without_ids(pattern: Path) 
 
 
 @pytest.mark.usefixtures("in_one_process")
+def test_matches_go_to_a_folder_by_query_and_day(pattern: Path) -> None:
+    (pattern.parent / "h.csv").write_text("ts,src,dst,label\n1,a,b,pays\n2,b,c,pays\n")
+    done = run(pattern, "h.csv", "--source", "csv", "--partitioned", "found")
+    assert (done.exit_code, done.stdout) == (0, "")
+    (file,) = (pattern.parent / "found").rglob("*.parquet")
+    assert file.parent == pattern.parent / "found" / "query=p" / "date=1970-01-01"
+    with pytest.raises(FatalError, match="found is there already"):
+        run(pattern, "h.csv", "--source", "csv", "--partitioned", "found")
+
+
+@pytest.mark.usefixtures("in_one_process")
 def test_history_is_read_by_a_statement(pattern: Path) -> None:
     (pattern.parent / "h.csv").write_text("when,from,to,id\n2024-01-31,a,b,1\n2024-02-01,b,c,2\nsoon,b,d,3\n")
     (pattern.parent / "s.gts").write_text("STREAM s EDGE (`from`)-[:pays]->(to) AT when UNIT s ID id\n")

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 import typer
@@ -87,6 +87,9 @@ def backfill(
         Path | None,
         typer.Option(help=f"Where matches go: a name that ends in {one_of(_WRITTEN)}."),
     ] = None,
+    partitioned: Annotated[
+        Path | None, typer.Option(help="New folder that matches go to as Parquet, by query and day.", show_default=False)
+    ] = None,
     to_kafka: Annotated[str | None, typer.Option(help="brokers/topic that matches go to.")] = None,
     prefix: Annotated[str, typer.Option(help="Prefix of the names of the deployment's topics.")] = "graphtide",
     resume: Annotated[Path | None, typer.Option(help="Folder of finished slices; continues a run that ended early.")] = None,
@@ -125,7 +128,7 @@ def backfill(
         from graphtide_backfill.domain.task import Task  # noqa: PLC0415
         from graphtide_backfill.entrypoints.request import SparkRequest, instant, pairs, size  # noqa: PLC0415
     refuse_shared_files({"PATTERN_FILE": pattern_file, "LOCATION": location}, {"--output": output, "--summary": summary})
-    _refuse_unwritable(output, summary)
+    _refuse_unwritable(output, summary, partitioned)
     stated, patterns = read_patterns_and_streams(pattern_file)
     records = FormOptions(delimiter=delimiter_of(delimiter), definition=definition, preset=preset).read(stated)
     ticks = unit_of(unit, None, column=column, format=None, records=records)
@@ -149,7 +152,7 @@ def backfill(
         unique_ids=unique_ids,
     )
     by = _ticks(summary_by, "--summary-by", ticks)
-    folder = resume or Path(f"{output or 'backfill'}.run")
+    folder = resume or Path(f"{output or partitioned or 'backfill'}.run")
     _refuse_left(folder, is_new=resume is None)
     request = SparkRequest(master, size(executor_memory), pairs(spark or []))
     if kind != "kafka":
@@ -176,7 +179,7 @@ def backfill(
             _write_summary(summary, "interrupted", run, by)
             raise typer.Exit(ending.status) from error
     _write_summary(summary, "done", run, by)
-    _finish(run.results, totals, output, is_published=to is not None)
+    _write_results(run.results, _Places(output, partitioned, is_published=to is not None), ticks, totals)
     if resume is None:
         shutil.rmtree(folder)
     raise typer.Exit(status_of_share(totals.rejected, prepared.reading.records, most))
@@ -219,8 +222,19 @@ def _search(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
     return tuple(each for each in patterns if each.name not in refused) or patterns
 
 
-def _refuse_unwritable(output: Path | None, summary: Path | None) -> None:
-    refuse_unwritable([output, summary])
+class _Places(NamedTuple):
+    """Where matches go: a file, a folder of Parquet, and a topic, which has them already."""
+
+    output: Path | None
+    partitioned: Path | None
+    is_published: bool
+
+
+def _refuse_unwritable(output: Path | None, summary: Path | None, partitioned: Path | None) -> None:
+    if partitioned is not None and partitioned.exists():
+        message = f"{partitioned} is there already: matches are written to a new folder"
+        raise FatalError(message)
+    refuse_unwritable([output, summary, partitioned])
     if output is not None and output.suffix:
         format_of_matches(output, _WRITTEN)
 
@@ -280,12 +294,19 @@ def _write_summary(summary: Path | None, outcome: str, run: Run, by: int) -> Non
     write_text(summary, msgspec.json.encode(counts).decode() + "\n")
 
 
-def _finish(results: ResultFolder, totals: RunTotals, output: Path | None, *, is_published: bool) -> None:
-    from graphtide_backfill.adapters.output import write_all  # noqa: PLC0415 - see above
+def _write_results(results: ResultFolder, places: _Places, unit: TimeUnit, totals: RunTotals) -> None:
+    """Write what was found, and say what was lost."""
+    from graphtide_backfill.adapters.output import write_all, write_partitioned  # noqa: PLC0415 - see above
 
     slices = list(results.finished())
-    if output is not None or not is_published:
-        write_all(results, slices, output)
+    if places.partitioned is not None:
+        write_partitioned(results, slices, places.partitioned, unit)
+    if places.output is not None or not (places.is_published or places.partitioned is not None):
+        write_all(results, slices, places.output)
+    _say_losses(totals)
+
+
+def _say_losses(totals: RunTotals) -> None:
     if totals.duplicates:
         were = "record was dropped as a duplicate" if totals.duplicates == 1 else "records were dropped as duplicates"
         again = "the id came before in the window"
