@@ -136,6 +136,23 @@ def test_a_pattern_over_what_is_given_is_warned_of_nothing(tmp_path: Path) -> No
     assert not {"burst", "host", "attribute"} & set(result.stderr.replace("'", " ").split())
 
 
+def test_what_is_given_is_known_to_validate_and_counted_by_statistics(tmp_path: Path) -> None:
+    edges = draw_edges(9)
+    (tmp_path / "flows.csv").write_text(to_csv(edges))
+    (tmp_path / "s.gts").write_text(STATED)
+    (tmp_path / "p.gtp").write_text(
+        "PATTERN p MATCH (a:host)-[e:burst]->(b) WHERE e.n > 2 AND e.total > 1 ON flows WINDOW 1s\n"
+    )
+    flows, statement = str(tmp_path / "flows.csv"), str(tmp_path / "s.gts")
+    valid = CliRunner().invoke(app, ["validate", str(tmp_path / "p.gtp"), "--stream", flows, "--definition", statement])
+    assert (valid.exit_code, "note" in valid.stderr) == (0, False), valid.output
+    counted = CliRunner().invoke(app, ["statistics", flows, "--stream", statement, "--format", "json"])
+    assert counted.exit_code == 0, counted.output
+    types = {(source, label): count for source, label, *_, count in json.loads(counted.stdout)["types"]}
+    bursts, fans = len(expect(edges, "burst")), len(expect(edges, "fan"))
+    assert types == {(None, "x"): len(edges), ("host", "burst"): bursts, (None, "fan"): fans}
+
+
 def test_windows_with_too_many_keys_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native.StreamFeatures.__init__, "__defaults__", (None, native.MOST_RECORDS, 1))
     (definition,) = parse_streams("STREAM flows EMIT EDGE (src)-[:burst]->(dst) EVERY 1h SET n = count(*)")

@@ -1,4 +1,4 @@
-"""The statistics of a whole stream: read, put in order, cleared of duplicates, counted."""
+"""The statistics of a whole stream: read, put in order, cleared of duplicates, with what EMIT gives, counted."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.records import EdgeBatch, Symbols
 
+    from graphtide.counted_features import CountedFeatures
     from graphtide.readers import Reader
     from graphtide.remedies import Remedies
 
@@ -43,8 +44,10 @@ class Counting:
         lateness: int = 0,
         duplicates: DuplicatePolicy = DuplicatePolicy.REJECT,
         dead_letters: DeadLetterSink | None = None,
+        emitted: CountedFeatures | None = None,
     ) -> None:
-        """Prepare; the reader decodes with these symbols."""
+        """Prepare; the reader decodes with these symbols, and the attributes that `emitted` reads."""
+        self._emitted = emitted
         self.rejections = Rejections()
         self._dead_letters = dead_letters
         self._reader = reader
@@ -82,6 +85,7 @@ class Counting:
             *self.rejections.sentences(reader.records, reader.place, how, remedies),
             *notes_on_duplicates(dropped, first, reader.records, columns.get("id", "id"), remedies),
             *notes_on_columns(reader, columns),
+            *(() if self._emitted is None else self._emitted.losses()),
         ]
 
     def _begin(self) -> StreamStatistics:
@@ -93,7 +97,8 @@ class Counting:
         return StreamStatistics(self._symbols, self._window_ticks, tumbling=self._tumbling, deletions=deletions)
 
     def _distinct(self, batch: EdgeBatch) -> EdgeBatch:
-        return batch if self.duplicates is None else self.duplicates.filter(batch)
+        kept = batch if self.duplicates is None else self.duplicates.filter(batch)
+        return kept if self._emitted is None else self._emitted.add_to(kept, batch.last_ts)
 
     def _count_rejections(self) -> None:
         letters = [*self._reader.take_dead_letters(), *take_dead_letters(self._sequencer)]

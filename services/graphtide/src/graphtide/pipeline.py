@@ -210,6 +210,15 @@ class Pipeline:
         """The matcher, for its counts; one without records if nothing was pushed."""
         return self._matcher or self._start(None, None)
 
+    def refuse_unknown(self, columns: Sequence[str], stream: str | None = None) -> None:
+        """Do nothing if a stream with these columns has what its statement counts and what patterns read; None is the only one.
+
+        Raises:
+            InvalidPatternError: it does not.
+        """
+        self._features.refuse_unknown(columns, stream)
+        refuse_unknown_attributes(self.patterns, [*columns, *self._features.names_of(stream)], stream=stream)
+
     def push(self, batch: EdgeBatch, reader: Reader) -> Generator[MatchBatch, None, None]:
         """Take a batch of the reader's; yield matches in parts. One without records moves time at most, as merged streams say.
 
@@ -360,11 +369,9 @@ class Pipeline:
             self._merged = reader
             for name, own in reader.streams():
                 if own.columns is not None:
-                    self._features.refuse_unknown(own.columns, name)
-                    refuse_unknown_attributes(self.patterns, [*own.columns, *self._features.names_of(name)], stream=name)
+                    self.refuse_unknown(own.columns, name)
         elif reader is not None and reader.columns is not None:
-            self._features.refuse_unknown(reader.columns)
-            refuse_unknown_attributes(self.patterns, [*reader.columns, *self._features.names_of()])
+            self.refuse_unknown(reader.columns)
         # Of merged streams each is cleared of its own duplicates.
         has_ids = reader is not None and self._merged is None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,6 +38,7 @@ from graphtide.cli.streams import (
     reading_of,
     unit_of,
 )
+from graphtide.counted_features import CountedFeatures
 from graphtide.counting import Counting
 from graphtide.plot import to_svg
 from graphtide.readers import DeadLetterFile, open_stream
@@ -46,6 +48,8 @@ from graphtide.statistics_report import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from graphtide.options import MatchOptions
 
 
 @add_form_options
@@ -109,10 +113,18 @@ def statistics(
         choice(name, {name: name for name in CHARTS}, "--chart")
     with contextlib.ExitStack() as stack:
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
-        reader = open_stream(stream_file, reading)
+        emitted = _emitted(options)
+        reader = open_stream(stream_file, reading if emitted is None else replace(reading, attributes=emitted.inputs))
         windows = tumbling or form == "plot"
         counting = Counting(
-            reader, reading.symbols, ticks, tumbling=windows, lateness=late, duplicates=options.duplicates, dead_letters=letters
+            reader,
+            reading.symbols,
+            ticks,
+            tumbling=windows,
+            lateness=late,
+            duplicates=options.duplicates,
+            dead_letters=letters,
+            emitted=emitted,
         )
         try:
             snapshots = list(counting.snapshots())
@@ -126,6 +138,12 @@ def statistics(
     _write(text, output)
     if (status := status_of_share(counting.rejections.count, reader.records, most)) != DONE:
         raise typer.Exit(status)
+
+
+def _emitted(options: MatchOptions) -> CountedFeatures | None:
+    """Return what EMIT clauses give of the stream; None without any."""
+    found = CountedFeatures(options.record_options.stream, (), options.time_unit)
+    return found if found.labels else None
 
 
 def _refuse_needless(form: str, given: dict[str, list[str] | None]) -> None:

@@ -102,7 +102,6 @@ def _refuse_unusable(
     # Without a stream nothing of this is needed.
     from graphtide_native.records import Sequencer, take_dead_letters  # noqa: PLC0415
     from graphtide_native.sampling import sample  # noqa: PLC0415
-    from graphtide_query.known_attributes import refuse_unknown_attributes  # noqa: PLC0415
 
     from graphtide.pipeline import Pipeline  # noqa: PLC0415
     from graphtide.readers import open_stream  # noqa: PLC0415
@@ -127,7 +126,7 @@ def _refuse_unusable(
     for text in rejections.sentences(reader.records, reader.place, how, remedies):
         say(text)
     if known is not None:
-        refuse_unknown_attributes(patterns, known)
+        pipeline.refuse_unknown(known)
     counted = sample(batch, pipeline.symbols) if batch is not None else None
     if batch is not None:
         pipeline.seen.take(batch)
