@@ -30,6 +30,15 @@ const STATEMENTS: [&str; 4] = [
         "sets":[["note",{"is":"call","function":"concat","arguments":[{"is":"path","steps":["3"]},{"is":"path","steps":["n"]}]}]]}"#,
 ];
 
+/// A statement of fields and constants alone: columns of CSV are read many records at once.
+const OF_COLUMNS: &str = r#"{"time":{"value":{"is":"path","steps":["ts"]},"unit":"s"},"unit":"ms","nulls":["-"],
+    "clauses":[{"gives":"edge","source":{"value":{"is":"path","steps":["a"]},"label":{"is":"path","steps":["n"]}},
+        "target":{"value":{"is":"path","steps":["k"]}},"label":{"is":"path","steps":["note"]}}],
+    "id":{"is":"path","steps":["uid"]},"sets":[["amount",{"is":"path","steps":["n"]}],["note",{"is":"constant","value":7}]]}"#;
+
+/// Numbers of formats from this one on are again those of all formats, by the statement of columns.
+const COLUMNS_FROM: u8 = 48;
+
 /// Formats in which they are read.
 const FORMATS: [&str; 12] = [
     r#"{"name":"jsonl"}"#,
@@ -49,7 +58,8 @@ const FORMATS: [&str; 12] = [
 fuzz_target!(|input: &[u8]| {
     let Some((sizes, declared, stream)) = emitted(input) else { return };
     let Some((bits, stream)) = stream.split_first() else { return };
-    let (statement, format) = (STATEMENTS[usize::from(bits & 3)], FORMATS[usize::from(bits >> 2) % FORMATS.len()]);
+    let statement = if bits >> 2 < COLUMNS_FROM { STATEMENTS[usize::from(bits & 3)] } else { OF_COLUMNS };
+    let format = FORMATS[usize::from(bits >> 2) % FORMATS.len()];
     let definition = format!("{},\"format\":{format}}}", statement.trim_end_matches('}').to_owned() + &closing(statement));
     let decoded = |sizes: &[usize]| {
         let symbols = SharedSymbols::default();
