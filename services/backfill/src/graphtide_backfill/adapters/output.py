@@ -86,7 +86,7 @@ def _write_slice(results: ResultFolder, number: int, folder: Path, unit: TimeUni
         dated,
         folder,
         schema=schema,
-        format="parquet",
+        format=ds.ParquetFileFormat(),
         partitioning=ds.partitioning(pa.schema([schema.field("query"), _DATE]), flavor="hive"),
         basename_template=f"{number:06d}-{{i}}.parquet",
         existing_data_behavior="overwrite_or_ignore",
