@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING
 
+import pytest
 from graphtide.cli.app import app
+from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_log.kafka import KafkaConnection, KafkaLog
@@ -15,9 +16,6 @@ from graphtide_preprocess.application.committing import MicroBatchWriter
 from graphtide_preprocess.application.micro_batch import MicroBatch
 from graphtide_wire.topics import Topics
 from typer.testing import CliRunner
-
-if TYPE_CHECKING:
-    import pytest
 
 FLOWS = StreamName("flows")
 
@@ -44,6 +42,5 @@ def test_the_status_of_a_stream_is_a_line_of_json(kafka: str, monkeypatch: pytes
 
 
 def test_without_a_stream_it_says_what_to_set() -> None:
-    ended = CliRunner().invoke(app, ["preprocess", "status"])
-    assert ended.exit_code == 2
-    assert "GRAPHTIDE_PREPROCESS_STREAMS" in ended.output
+    with pytest.raises(FatalError, match="GRAPHTIDE_PREPROCESS_STREAMS is not set"):
+        CliRunner().invoke(app, ["preprocess", "status"], catch_exceptions=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.time import Duration
+from graphtide_log.kafka import KafkaLog
+from graphtide_log.kafka.errors import LOGGER
 from graphtide_ordering.lateness import lateness_of
 from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.raw_decoding import Ahead
@@ -20,12 +23,16 @@ from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import session
 from graphtide_preprocess.application.micro_batch import Counting, Task
 from graphtide_preprocess.application.offsets import Pace
+from graphtide_preprocess.application.status import read_status
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
+from graphtide_preprocess.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from pyspark.sql import SparkSession
 
-    from graphtide_preprocess.settings import Settings
+    from graphtide_preprocess.application.status import StreamStatus
 
 NAME: Final = "graphtide-preprocess"
 """What Kafka, Spark and telemetry call the job."""
@@ -47,6 +54,27 @@ def bootstrap(settings: Settings) -> tuple[SparkSession, list[StreamQuery]]:
     spark.streams.addListener(BatchMetrics())
     folder = Path(tempfile.mkdtemp(prefix=f"{NAME}-"))
     return spark, [stream_query(spark, settings, StreamName(name), folder / name) for name in settings.streams]
+
+
+def statuses(streams: Sequence[str]) -> Iterator[StreamStatus]:
+    """Yield how far the job is with streams, by default those of its settings, which the environment has.
+
+    Raises:
+        InvalidQueryError: a stream has an invalid name.
+        FatalError: no stream is named, or a topic has no mark of this job but another.
+        TransientError: the log does not answer.
+    """
+    settings = Settings()
+    asked = streams or settings.streams
+    if not asked:
+        message = "no stream is named, and GRAPHTIDE_PREPROCESS_STREAMS is not set"
+        raise FatalError(message)
+    # A log that cannot be reached is an error of its own, with one message.
+    LOGGER.setLevel(logging.CRITICAL)
+    log, topics = KafkaLog(settings.kafka.connection(f"{NAME}-status")), Topics(settings.prefix)
+    for name in asked:
+        check_stream(name)
+        yield read_status(log, topics, StreamName(name))
 
 
 def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, stop_file: Path) -> StreamQuery:

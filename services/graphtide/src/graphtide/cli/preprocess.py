@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from typing import Annotated
 
 import msgspec
 import typer
-from graphtide_core.ids import StreamName
 
 from graphtide.cli.signals import starting
 from graphtide.extras import needing
@@ -34,19 +32,6 @@ def status(
     the job need not run.
     """
     with starting(), needing("spark", "preprocess status"):
-        from graphtide_log.kafka import KafkaLog  # noqa: PLC0415 - Spark is an extra
-        from graphtide_log.kafka.errors import LOGGER  # noqa: PLC0415
-        from graphtide_preprocess.application.status import read_status  # noqa: PLC0415
-        from graphtide_preprocess.settings import Settings  # noqa: PLC0415
-        from graphtide_wire.topics import Topics  # noqa: PLC0415
-    settings = Settings()
-    asked = streams or settings.streams
-    if not asked:
-        message = "no stream is named, and GRAPHTIDE_PREPROCESS_STREAMS is not set"
-        raise typer.BadParameter(message)
-    # A log that cannot be reached is an error of its own, with one message.
-    LOGGER.setLevel(logging.CRITICAL)
-    log, topics = KafkaLog(settings.kafka.connection("graphtide-preprocess-status")), Topics(settings.prefix)
-    for name in asked:
-        found = read_status(log, topics, StreamName(name))
+        from graphtide_preprocess.bootstrap import statuses  # noqa: PLC0415 - Spark is an extra
+    for found in statuses(streams or ()):
         sys.stdout.write(f"{msgspec.json.encode(found).decode()}\n")
