@@ -56,7 +56,7 @@ def bootstrap(settings: Settings) -> tuple[SparkSession, list[StreamQuery]]:
     return spark, [stream_query(spark, settings, StreamName(name), folder / name) for name in settings.streams]
 
 
-def statuses(streams: Sequence[str]) -> Iterator[StreamStatus]:
+def read_statuses(streams: Sequence[str]) -> Iterator[StreamStatus]:
     """Yield how far the job is with streams, by default those of its settings, which the environment has.
 
     Raises:

@@ -32,6 +32,6 @@ def status(
     the job need not run.
     """
     with starting(), needing("spark", "preprocess status"):
-        from graphtide_preprocess.bootstrap import statuses  # noqa: PLC0415 - Spark is an extra
-    for found in statuses(streams or ()):
+        from graphtide_preprocess.bootstrap import read_statuses  # noqa: PLC0415 - Spark is an extra
+    for found in read_statuses(streams or ()):
         sys.stdout.write(f"{msgspec.json.encode(found).decode()}\n")

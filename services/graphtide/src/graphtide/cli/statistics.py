@@ -113,7 +113,7 @@ def statistics(
         choice(name, {name: name for name in CHARTS}, "--chart")
     with contextlib.ExitStack() as stack:
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
-        emitted = _emitted(options)
+        emitted = _find_emitted(options)
         reader = open_stream(stream_file, reading if emitted is None else replace(reading, attributes=emitted.inputs))
         windows = tumbling or form == "plot"
         counting = Counting(
@@ -140,7 +140,7 @@ def statistics(
         raise typer.Exit(status)
 
 
-def _emitted(options: MatchOptions) -> CountedFeatures | None:
+def _find_emitted(options: MatchOptions) -> CountedFeatures | None:
     """Return what EMIT clauses give of the stream; None without any."""
     found = CountedFeatures(options.record_options.stream, (), options.time_unit)
     return found if found.labels else None
