@@ -286,13 +286,6 @@ DIGESTS ?= .cache/images.digests
 images:  ## build the images with docker, podman or buildah, on the bases of DIGESTS
 	@$(PYTHON) packaging/images/build.py --version $(VERSION) --digests $(DIGESTS)
 
-# How the extension is compiled: as it is shipped and measured, or `tested`, which takes less time and checks more.
-NATIVE_PROFILE ?= release
-.PHONY: always
-$(STAMPS)/profile: always
-	@mkdir -p $(STAMPS); test -e $@ || { echo release > $@; touch -t 202601010000 $@; }
-	@echo '$(NATIVE_PROFILE)' | cmp -s - $@ || echo '$(NATIVE_PROFILE)' > $@
-
 # Libraries come while the extension compiles. What depends on it is installed when it is there: else uv would compile it, too.
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt
 $(STAMPS)/python: $(STAMPS)/tools $(PYPROJECTS)
@@ -308,10 +301,10 @@ libraries:
 
 compiled:
 	@VIRTUAL_ENV=$(VENV) $(STEP) 'compiling the native extension' \
-	  $(BIN)/maturin develop --profile $(NATIVE_PROFILE) --uv --skip-install --quiet --manifest-path $(EXTENSION)
+	  $(BIN)/maturin develop --release --uv --skip-install --quiet --manifest-path $(EXTENSION)
 
-$(STAMPS)/native: $(STAMPS)/python $(STAMPS)/profile $(RUST_SOURCES)
-	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --profile $(NATIVE_PROFILE) --uv --quiet --manifest-path $(EXTENSION)
+$(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
+	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --release --uv --quiet --manifest-path $(EXTENSION)
 	$(INSTALL) --editable shared/testing --editable shared/telemetry \
 	  --editable shared/log --editable shared/serving --editable shared/ordering --editable shared/matcher_host \
 	  --editable "services/planner[kubernetes]" --editable services/statistics --editable services/admin_api \
