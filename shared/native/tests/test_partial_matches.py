@@ -11,9 +11,10 @@ import pytest
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.partial_matches import BoundEdge, PartialMatch, PartialMatches
+from graphtide_core.predicate import Attribute, IsNull, Negation
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Concurrency
-from graphtide_query import parse
+from graphtide_query import parse, parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.partial_matches import PartialMatchOracle
@@ -159,6 +160,16 @@ def test_a_view_says_what_is_bound_what_is_awaited_and_until_when(engine: str) -
             until=11,
         ),
     )
+
+
+@pytest.mark.parametrize("engine", ["timing", "sj-tree"])
+def test_a_condition_that_no_vertex_satisfies_is_decided_before_the_vertex_is_bound(engine: str) -> None:
+    pattern = replace(parse_subgraphs(PATH)[0], predicates=(Negation(IsNull(Attribute("d", "n"))),))
+    oracle, feed = PartialMatchOracle(pattern), Feed(plan(pattern, engine))
+    for each in (edge("1", 1, "u", "v"), edge("2", 3, "v", "w")):
+        oracle.push(each)
+        feed.push(each)
+        assert assert_equal_to_the_oracle(oracle, feed, has_deletions=False) == 0
 
 
 def test_counts_are_by_step_of_the_plan() -> None:

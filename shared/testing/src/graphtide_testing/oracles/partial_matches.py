@@ -99,6 +99,9 @@ def _over_vertices(pattern: SubgraphPattern, expression: Expression) -> Expressi
     """Return an expression that reads vertices in place of the ends of edges."""
     if isinstance(expression, Attribute):
         edge = next((each for each in pattern.edges if each.name == expression.variable), None)
+        if edge is None and expression.name != "id":
+            # A vertex has nothing else, so this is decided without it.
+            return Literal(None)
         if edge is not None and expression.name in {"src", "dst"}:
             return Attribute(edge.source if expression.name == "src" else edge.target, "id")
         return expression
