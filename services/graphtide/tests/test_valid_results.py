@@ -79,7 +79,7 @@ def test_what_is_valid_at_an_instant_is_the_snapshot(tmp_path: Path) -> None:
             assert each["label"] == "Answer"
             assert each["match_id"] == result_id(query.name, 1, "Answer", row)
         results += len(found)
-    assert results > 30, "there must be results"
+    assert results > 15, "there must be results"
 
 
 @pytest.fixture

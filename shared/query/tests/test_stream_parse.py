@@ -26,6 +26,9 @@ from graphtide_core.stream_definition import (
 from graphtide_core.stream_partition import Partition
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_query.language import stream_hints
+from graphtide_query.language.builder import Builder
+from graphtide_query.language.stream_builder import StreamRules
+from lark import Transformer
 
 STREAMS = Path(__file__).parent / "fixtures" / "streams"
 PATTERN = "PATTERN p MATCH (a)-[e]->(b) ON flows WINDOW 10m\n"
@@ -185,3 +188,13 @@ def refusal(text: str) -> InvalidPatternError:
     with pytest.raises(InvalidPatternError) as caught:
         graphtide_query.parse_streams(text)
     return caught.value
+
+
+def test_rules_of_statements_replace_none_of_patterns() -> None:
+    own, patterns = ({name for name in dir(each) if name not in dir(Transformer)} for each in (StreamRules, Builder))
+    assert {name for name in own & patterns if not name.startswith("_")} == {"start"}
+    (_, (found,)) = graphtide_query.parse_streams_and_patterns(
+        "STREAM s EMIT EVENT 'n' EVERY 1m SET n = count(*)\n"
+        "PATTERN p SEQ(a:A+) WHERE count(a) > 1 AND sum(a.x) > 2 ON s WITHIN 1m"
+    )
+    assert len(found.predicates) == 2

@@ -132,7 +132,7 @@ class StreamRules(Transformer[Token, object]):
         """`name = value`."""
         return name_of(name), value
 
-    def aggregate(self, function: Token, _bracket: Token, *of: Token) -> stream_ast.AggregateNode:
+    def summary(self, function: Token, _bracket: Token, *of: Token) -> stream_ast.AggregateNode:
         """`count(*)`, `count(DISTINCT dst)`."""
         return stream_ast.AggregateNode(name_of(function), None if len(of) == 1 else name_of(of[1]), len(of) > 1)
 

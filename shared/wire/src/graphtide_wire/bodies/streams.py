@@ -131,7 +131,9 @@ class StreamDetails(Stream, frozen=True, kw_only=True):
     """
 
     schema: ClassVar[str | None] = None
-    examples: ClassVar[tuple[dict[str, Any], ...]] = ({**_STREAM, "standing": _PROGRESS, "statement": _STATEMENT},)
+    examples: ClassVar[tuple[dict[str, Any], ...]] = (
+        {**_STREAM, "standing": _PROGRESS, "statement": _STATEMENT, "warnings": []},
+    )
 
     standing: StreamProgressOut | None = None
     statement: StreamStatement | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.event_expression import Or, QueryEvent, events, walk
+from graphtide_core.event_expression import choices, events, positive_events
 from graphtide_core.predicate import variables
 
 from graphtide_query.language.spelling import write_name
@@ -49,8 +49,8 @@ def locality(pattern: EventPattern, key: PartKey) -> Locality:
 
 def _always(pattern: EventPattern) -> Iterator[str]:
     """Yield the names of the events that every match has."""
-    chosen = {event.name for part in walk(pattern.root) if isinstance(part, Or) for event in events(part)}
-    yield from (part.name for part in walk(pattern.root) if isinstance(part, QueryEvent) and part.name not in chosen)
+    chosen = {event.name for choice in choices(pattern.root) for event in events(choice)}
+    yield from (event.name for event in positive_events(pattern.root) if event.name not in chosen)
 
 
 def _equalities(pattern: EventPattern, names: frozenset[str]) -> Equalities:
