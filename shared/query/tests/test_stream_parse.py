@@ -9,6 +9,7 @@ from pathlib import Path
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.predicate import Arithmetic as Sign
 from graphtide_core.predicate import Compare, Comparison, Compute, FunctionCall, IsNull, Literal, Negation
 from graphtide_core.record_expression import FieldPath, field_paths
@@ -197,4 +198,5 @@ def test_rules_of_statements_replace_none_of_patterns() -> None:
         "STREAM s EMIT EVENT 'n' EVERY 1m SET n = count(*)\n"
         "PATTERN p SEQ(a:A+) WHERE count(a) > 1 AND sum(a.x) > 2 ON s WITHIN 1m"
     )
+    assert isinstance(found, EventPattern)
     assert len(found.predicates) == 2
