@@ -86,7 +86,7 @@ def _compare(
 
 
 def _in_its_part(push: Sequence[Push], locality: Locality) -> list[Push]:
-    """Return the parts, of which only that of the constant matches, if there is one."""
+    """Return the parts. If there is a constant, only its part matches."""
     if locality.constant is None:
         return list(push)
     (value,) = locality.constant

@@ -88,7 +88,7 @@ class Emission:
         keys: what completes the key, as attributes of what is given.
         sets: attributes that are computed of the records with the key.
         where: which records are in windows, over attributes and fields.
-        having: of which keys something is given, over attributes and fields of what is given.
+        having: which keys give something, over attributes and fields of what they give.
     """
 
     label: str

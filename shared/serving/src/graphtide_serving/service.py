@@ -45,7 +45,7 @@ class ServiceSettings(BaseSettings):
 
 
 class ReplicatedSettings(ServiceSettings):
-    """Settings of a service of which several processes may run.
+    """Settings of a service that may run in several processes.
 
     Attributes:
         replicated: several processes of the service run; one works, and another takes over if that is lost.

@@ -173,7 +173,7 @@ impl Emission {
     }
 }
 
-/// An edge or event that is to be given, as HAVING reads it.
+/// An edge or event before it is given, as HAVING reads it.
 struct Given<'g> {
     emission: &'g Emission,
     ts: Time,
