@@ -6,7 +6,7 @@ import pytest
 from graphtide_core.colliding_topics import refuse_colliding
 from graphtide_core.errors import CollidingTopicError, InvalidQueryError
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import merge
+from graphtide_core.merged_streams import logical_stream, merge, merge_parts, name_part
 from graphtide_wire.topics import Topics, check_ordered, check_stream
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,7 +113,11 @@ def test_edges_can_be_sent_to_streams_that_have_a_raw_topic() -> None:
 
 
 NAMES = st.from_regex("[ab0][ab0_-]{0,4}", fullmatch=True).map(StreamName)
-STREAMS = st.sets(st.lists(NAMES, min_size=1, max_size=3).map(merge), max_size=40)
+PARTS = st.builds(
+    lambda name, number, more: name_part(name, number, number + more), NAMES, st.integers(0, 12), st.integers(1, 9)
+)
+MERGED = st.lists(NAMES | st.builds(merge_parts, NAMES, st.integers(1, 20)), min_size=1, max_size=3).map(merge)
+STREAMS = st.sets(PARTS | MERGED, max_size=40)
 
 
 @given(STREAMS)
@@ -121,7 +125,25 @@ def test_streams_of_all_names_have_topics_that_kafka_distinguishes_and_are_found
     topics = Topics()
     specs = {spec.name: stream for stream in streams for spec in topics.of_stream(stream)}
     refuse_colliding([*specs, *(spec.name for spec in topics.of_deployment())], ())
-    assert {name: topics.stream_of(name) for name in specs} == specs
+    letters = f"{topics.prefix}.dlq."
+    assert {name: topics.stream_of(name) for name in specs} == {
+        name: logical_stream(stream) if name.startswith(letters) else stream for name, stream in specs.items()
+    }
+
+
+def test_a_part_has_raw_records_and_an_order_of_its_own_and_the_dead_letters_of_the_whole() -> None:
+    topics, part = Topics(), name_part(StreamName("my_flows"), 3, 8)
+    names = [spec.name for spec in topics.of_stream(part, partitions=2)]
+    assert names == ["graphtide.in.-.my-uflows-p3-8.v1", "graphtide.ordered.-.my-uflows-p3-8.v1", "graphtide.dlq.my_flows.v1"]
+    assert [topics.stream_of(name) for name in names] == [part, part, "my_flows"]
+    assert topics.accepting([*names, topics.raw(StreamName("my_flows"))]) == {"my_flows"}, "no edges are sent to a part"
+    assert topics.ordered(StreamName("my_flows#8.other")) == "graphtide.ordered.-.my-uflows-p8.other.v1"
+
+
+@pytest.mark.parametrize("name", ["a#8/8", "a#3/8.b", "a#0", "a#1025", "a#3/1025", "a#", "a#x", "a#1/2#3/4", "a#8#8", "b.a#8"])
+def test_a_part_has_a_number_below_that_of_the_parts(name: str) -> None:
+    with pytest.raises(InvalidQueryError, match="not a name of a"):
+        check_ordered(name)
 
 
 def test_a_merged_stream_is_called_in_topics_so_that_no_single_one_can_be() -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_PARTS: Final = 1_024
 """Parts that a stream may have."""
 
+_INTEGERS: Final = 2**63
+"""Integers of streams are from the negative of this to below it."""
+
 _MULTIPLIER: Final = 0x5BD1E995
 _SEED: Final = 0x9747B28C
 _WORD: Final = 0xFFFFFFFF
@@ -67,13 +70,13 @@ def check_parts(parts: int) -> None:
 
 
 def key_text(value: Value) -> str:
-    """Return the text of a key: a number as the shortest decimal, whole ones without a point; missing is the empty text."""
+    """Return the text of a key: integers without a point, other numbers as the shortest decimal; missing is the empty text."""
     match value:
         case None:
             return ""
         case bool():
             return "true" if value else "false"
-        case float() if value.is_integer():
+        case float() if value.is_integer() and -_INTEGERS <= value < _INTEGERS:
             return str(int(value))
         case _:
             return str(value)

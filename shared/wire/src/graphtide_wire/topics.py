@@ -5,7 +5,8 @@ topic.
 
 Invariant: no two names of one deployment differ by dots and underscores alone, which Kafka does not allow (ADR 33). The entity
 of a stream that edges are sent to is its name, which has no dot and begins with a letter or digit. That of a merged one is `-.`
-and the names of its streams with dots between. In them `-` is written `--` and `_` is written `-u`.
+and the names of its streams with dots between. In them `-` is written `--` and `_` is written `-u`. Part 3 of 8 of a stream is
+`-.name-p3-8`, and all 8 parts that are merged are `-.name-p8`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import is_merged, merge, sources
+from graphtide_core.merged_streams import is_merged, logical_stream, merge, merge_parts, most_parts, name_part, part_in
+from graphtide_core.part_key import MOST_PARTS
 from graphtide_core.ports.log import TopicSpec
 
 if TYPE_CHECKING:
@@ -59,15 +61,21 @@ def check_stream(name: str) -> None:
 
 
 def check_ordered(name: str) -> None:
-    """Do nothing if a stream whose ordered edges are read may have this name: as `check_stream`, or of streams that are merged.
+    """Do nothing if a stream whose ordered edges are read may have this name.
+
+    It is as `check_stream` says, or that of a part, or of streams that are merged.
 
     Raises:
         InvalidQueryError: it may not.
     """
-    names = sources(StreamName(name))
-    for each in names:
+    stream, part = StreamName(name), part_in(name)
+    for each in logical_stream(stream).split("."):
         check_stream(each)
-    if merge(names) != name:
+    if most_parts(stream) > MOST_PARTS or (part is not None and part.number >= part.parts):
+        message = f"{name!r} is not a name of a part of a stream: parts are numbered from 0, and there are up to {MOST_PARTS:,}"
+        raise InvalidQueryError(message)
+    names = [StreamName(each) for each in name.split(".")]
+    if merge(names) != name or (len(names) > 1 and any(part_in(each) for each in names)):
         message = f"{name!r} is not a name of a merged stream: names of streams in their order, each once, with dots between"
         raise InvalidQueryError(message)
 
@@ -92,12 +100,13 @@ class Topics:
             raise InvalidQueryError(message)
 
     def raw(self, stream: StreamName) -> str:
-        """Edges of a stream as they came, in no order; a merged stream has none.
+        """Edges of a stream, or of a part, as they came, in no order; a merged stream has none.
 
         Raises:
-            InvalidQueryError: it is not the name of a stream that accepts edges.
+            InvalidQueryError: it is not the name of a stream that accepts edges, or of a part of one.
         """
-        check_stream(stream)
+        if part_in(stream) is None:
+            check_stream(stream)
         return self._of_stream("in", stream)
 
     def ordered(self, stream: StreamName) -> str:
@@ -110,12 +119,13 @@ class Topics:
         return self._of_stream("ordered", stream)
 
     def dead_letters(self, stream: StreamName) -> str:
-        """Records of a stream, which may be a merged one, that could not be used.
+        """Records of a stream, which may be a merged one, that could not be used; those of parts are with those of the whole.
 
         Raises:
             InvalidQueryError: as for `ordered`.
         """
-        return self._of_stream("dlq", stream)
+        check_ordered(stream)
+        return self._of_stream("dlq", logical_stream(stream))
 
     @property
     def matches(self) -> str:
@@ -185,18 +195,22 @@ class Topics:
         kind, *names = middle
         if names[0] == _MERGED:
             names = [_unescape(name) for name in names[1:]]
-            if len(names) < 2:
+            if len(names) == 1 and not (is_merged(names[0]) or part_in(names[0])):
                 return None
         stream = StreamName(".".join(names))
         if kind not in {"in", "ordered", "dlq"} or (kind == "in" and is_merged(stream)):
             return None
-        return stream if all(map(_NAME.fullmatch, names)) and merge(sources(stream)) == stream else None
+        try:
+            check_ordered(stream)
+        except InvalidQueryError:
+            return None
+        return stream
 
     def accepting(self, topics: Iterable[str]) -> frozenset[StreamName]:
         """Return the streams that edges can be sent to: those whose raw topics are among these."""
         begin = f"{self.prefix}.in."
         named = (self.stream_of(topic) for topic in topics if topic.startswith(begin))
-        return frozenset(StreamName(name) for name in named if name is not None)
+        return frozenset(StreamName(name) for name in named if name is not None and part_in(name) is None)
 
     def of_stream(
         self, stream: StreamName, *, partitions: int = DEFAULT_PARTITIONS, retention_ms: int | None = None
@@ -250,12 +264,13 @@ class Topics:
 
     def _of_stream(self, kind: str, stream: StreamName) -> str:
         check_ordered(stream)
-        if is_merged(stream) and self.exists is not None and self.exists(self._old("ordered", stream)):
+        if is_merged(stream) and "#" not in stream and self.exists is not None and self.exists(self._old("ordered", stream)):
             return self._old(kind, stream)
         return self._new(kind, stream)
 
     def _new(self, kind: str, stream: StreamName) -> str:
-        names = [_MERGED, *map(_escape, sources(stream))] if is_merged(stream) else [stream]
+        is_made_of_others = is_merged(stream) or part_in(stream) is not None
+        names = [_MERGED, *map(_escape, stream.split("."))] if is_made_of_others else [stream]
         topic = f"{self.prefix}.{kind}.{'.'.join(names)}.v1"
         if len(topic) > MOST_TOPIC_NAME:
             message = f"the topic {topic!r} would have more than {MOST_TOPIC_NAME} characters: merge fewer streams"
@@ -267,11 +282,25 @@ class Topics:
         return f"{self.prefix}.{kind}.{stream}.v1"
 
 
+_PART: Final = re.compile("(.*)-p([0-9]+)-([0-9]+)")
+_PARTS: Final = re.compile("(.*)-p([0-9]+)")
+
+
 def _escape(name: str) -> str:
-    return name.replace("-", "--").replace("_", "-u")
+    plain, mark, part = name.partition("#")
+    escaped = plain.replace("-", "--").replace("_", "-u")
+    return f"{escaped}-p{part.replace('/', '-')}" if mark else escaped
 
 
 def _unescape(name: str) -> str:
     """Undo `_escape`; for other texts, return an invalid name of a stream."""
-    plain = re.sub("-[-u]", lambda found: "-" if found[0] == "--" else "_", name)
+    escaped = name
+    for form in (_PART, _PARTS):
+        if (found := form.fullmatch(name)) is not None:
+            escaped = found[1]
+            break
+    plain = StreamName(re.sub("-[-u]", lambda found: "-" if found[0] == "--" else "_", escaped))
+    if found is not None:
+        numbers = [int(each) for each in found.groups()[1:]]
+        plain = name_part(plain, *numbers) if len(numbers) > 1 else merge_parts(plain, *numbers)
     return plain if _escape(plain) == name else ""
