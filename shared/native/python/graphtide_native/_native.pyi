@@ -346,6 +346,12 @@ class EdgeBatch:
         row is not at its place, `graphtide.line` and `graphtide.ordinal` (uint32), from 0.
         """
 
+    def divide(self, key: str | None, parts: int) -> list[EdgeBatch]:
+        """Return the records of each part of a stream, by a field or an attribute; None is by both ends. Deletions go to all.
+
+        The part is that of `graphtide_core.part_key.part_of`. Complexity: O(records, and deletions times parts).
+        """
+
     def narrowed(self, labels: Sequence[str] | None, attributes: Sequence[str]) -> EdgeBatch:
         """Return the records with these labels of edges, or with any, and all deletions, with no attributes but these."""
 
@@ -738,6 +744,9 @@ class Sequencer:
 
     def settle(self, watermark: int) -> EdgeBatch | None:
         """Set the watermark, unless it is past that already; return what may go now, None if there never was a batch."""
+
+    def reach(self, ts: int) -> EdgeBatch | None:
+        """Note that the stream has come to a time elsewhere; return what may go now, None if there never was a batch."""
 
     def relieve(self, most: int) -> EdgeBatch | None:
         """Set the watermark as far on as it takes for at most `most` records to wait, those of one time going together.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core import predicate as p
 from graphtide_core.event_expression import positive_events
+from graphtide_core.merged_streams import whole_of
 from graphtide_core.time import MAX_EVENT_TIME
 
 from graphtide_native.expression_spec import FIRST_AGGREGATE, LABEL_COLUMNS, ExpressionWriter
@@ -72,7 +73,7 @@ def unit_spec(own: EventUnit, numbers: Sequence[int] | None, unit: TimeUnit, pro
 def _names(pattern: EventPattern, number: int | None, branches: tuple[Branch, ...], unit: TimeUnit) -> dict[str, object]:
     return {
         "number": number,
-        "name": pattern.name,
+        "name": whole_of(pattern.name),
         "version": pattern.version,
         "events": [(event.name, event.repeat is not None) for event in positive_events(pattern.root)],
         "branches": _branches(pattern, branches),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphtide_core.merged_streams import whole_of
 from graphtide_core.plans.algebra import JoinOperator, PathOperator, ScanOperator, UnionOperator
 from graphtide_core.time import MAX_EVENT_TIME
 
@@ -36,7 +37,7 @@ def graph_query_spec(plan: GraphPlan, number: int | None, unit: TimeUnit, projec
     """
     return {
         "number": number,
-        "name": plan.query.name,
+        "name": whole_of(plan.query.name),
         "version": plan.query.version,
         "plan": _plan(plan, unit, {name: place for place, name in enumerate(projected)}),
     }

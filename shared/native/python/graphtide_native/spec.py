@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core import predicate as p
+from graphtide_core.merged_streams import whole_of
 from graphtide_core.pattern import Morphism, Report
 from graphtide_core.plans import (
     BaselinePlan,
@@ -151,7 +152,7 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
     ends = [(vertices[edge.source], vertices[edge.target]) for edge in pattern.edges]
     writer = _EdgeWriter(edges, vertices, places, ends, pattern.morphism.is_mapping, [], unit)
     return {
-        "name": pattern.name,
+        "name": whole_of(pattern.name),
         "version": pattern.version,
         "vertices": [{"name": v.name, "label": v.label, "key": v.key} for v in pattern.vertices],
         "edges": [

@@ -8,6 +8,7 @@ pub mod duplicates;
 pub mod key;
 pub mod logic;
 pub mod merge;
+pub mod part;
 pub mod sequencer;
 pub mod statistics;
 pub mod store;

@@ -159,6 +159,15 @@ impl Sequencer {
         released
     }
 
+    /// Takes note that the stream has come to a time by records that are elsewhere, and returns what may be released now.
+    pub fn reach(&mut self, ts: Time) -> EdgeBatch {
+        self.newest = self.newest.max(Some(ts));
+        let mut released = EdgeBatch::new(self.width);
+        self.release_due(&mut released);
+        self.free();
+        released
+    }
+
     /// Sets the watermark as far on as it takes for at most `most` records to wait, and returns what may be released now.
     /// Records of one time are released together, so the watermark says what was released.
     pub fn relieve(&mut self, most: usize) -> EdgeBatch {

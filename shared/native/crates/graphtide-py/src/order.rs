@@ -68,6 +68,13 @@ impl PySequencer {
     }
 
     /// None if nothing was ever pushed.
+    fn reach(&mut self, py: Python<'_>, ts: i64) -> PyResult<Option<Py<PyEdgeBatch>>> {
+        let inner = &mut self.inner;
+        let records = py.detach(|| inner.reach(ts));
+        self.handed_out(py, records)
+    }
+
+    /// None if nothing was ever pushed.
     fn relieve(&mut self, py: Python<'_>, most: usize) -> PyResult<Option<Py<PyEdgeBatch>>> {
         let inner = &mut self.inner;
         let records = py.detach(|| inner.relieve(most));

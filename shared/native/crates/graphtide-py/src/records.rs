@@ -9,6 +9,7 @@ use graphtide_decode::{arrow_writer, raw_batch};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, block};
 use graphtide_graph::merge::{Head, merge};
+use graphtide_graph::part::{self, PartKey};
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_graph::value::ValueRef;
 use pyo3::exceptions::PyValueError;
@@ -213,6 +214,16 @@ impl PyEdgeBatch {
         let part = raw_batch::Part { line, ordinal, ordinals };
         let written = py.detach(|| raw_batch::write(&self.inner, &self.symbols.lock(), &self.attributes, part));
         written.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    fn divide(&self, py: Python<'_>, key: Option<&str>, parts: u32) -> Vec<Self> {
+        let key = PartKey::named(key, &self.attributes);
+        let inner = &self.inner;
+        let divided = py.detach(|| {
+            let places = part::divide(inner, &self.symbols.lock(), key, parts);
+            places.into_iter().map(|places| inner.at(places)).collect::<Vec<_>>()
+        });
+        divided.into_iter().map(|records| self.with(records)).collect()
     }
 
     fn narrowed(&self, py: Python<'_>, labels: Option<Vec<String>>, attributes: Vec<String>) -> Self {
