@@ -4,7 +4,8 @@ So readers learn that time has passed without edges, or without wanted edges. Th
 edge that left its component, at once and not with the next edge.
 Invariant: a heartbeat has a later watermark than the record before it, written at least the interval before. It carries the
 time of the newest edge before it. So what readers know of edges, and where windows begin, is as it would be without heartbeats.
-An epoch has none before its first edge: no edge could leave a window.
+An epoch has none before its first edge: no edge could leave a window. A part of a stream has one, as parts are merged, and none
+may hold the others because it has no edge. It says that the newest edge has the time of the watermark: some part has one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 DEFAULT_HEARTBEAT_SECONDS: Final = 1.0
 """How long a stream may be quiet before its readers get a heartbeat."""
+
+PART_HEARTBEAT_SECONDS: Final = 0.1
+"""Time between two heartbeats of a part that gets no edges while others do, at most: a merge of the parts waits for it."""
 
 LIVE_HEARTBEAT_SECONDS: Final = 0.5
 """Time between two heartbeats of a quiet stream under a live clock, at most."""
@@ -82,9 +86,12 @@ class Heartbeats:
         seconds: how long the stream may be quiet.
     """
 
-    def __init__(self, packing: Packing, seconds: float, last_record: LastRecord | None, at: float) -> None:
-        """Continue from the last record."""
+    def __init__(
+        self, packing: Packing, seconds: float, last_record: LastRecord | None, at: float, *, before_edges: bool = False
+    ) -> None:
+        """Continue from the last record; with `before_edges` an epoch may begin with a heartbeat."""
         self._packing = packing
+        self._before_edges = before_edges
         self.seconds = seconds
         self.last_record = last_record
         self.at = at
@@ -92,17 +99,23 @@ class Heartbeats:
     def is_due(self, stream: Passing, now: float) -> bool:
         """Whether a heartbeat is due, if nothing else goes out."""
         last_record, watermark = self.last_record, stream.watermark
-        if last_record is None or watermark is None or now - self.at < self.seconds:
+        if watermark is None or now - self.at < self.seconds:
             return False
-        return last_record.epoch == stream.epoch and last_record.newest > MIN_EVENT_TIME and last_record.passed < watermark
+        if last_record is None:
+            return self._before_edges
+        has_begun = last_record.newest > MIN_EVENT_TIME or self._before_edges
+        return last_record.epoch == stream.epoch and has_begun and last_record.passed < watermark
 
     def after(self, messages: Sequence[Message], stream: Passing, now: float) -> list[Message]:
         """Return the heartbeat that goes out after these ordered records, the last so far; mostly none is due."""
         if messages:
             self.last_record, self.at = LastRecord.by(ordered.header(messages[-1].headers)), now
         watermark = stream.watermark
-        if self.last_record is None or watermark is None or not self.is_due(stream, now):
+        if watermark is None or not self.is_due(stream, now):
             return []
-        heartbeat = self._packing.heartbeat(self.last_record, watermark, stream.ordered, stream.numbered)
-        self.last_record, self.at = msgspec.structs.replace(self.last_record, passed=watermark), now
+        before = self.last_record
+        if before is None or before.newest == MIN_EVENT_TIME:
+            before = LastRecord(stream.epoch, watermark, watermark)
+        heartbeat = self._packing.heartbeat(before, watermark, stream.ordered, stream.numbered)
+        self.last_record, self.at = msgspec.structs.replace(before, passed=watermark), now
         return [heartbeat]

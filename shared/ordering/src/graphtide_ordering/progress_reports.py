@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.errors import FatalError
-from graphtide_core.merged_streams import is_merged
+from graphtide_core.merged_streams import is_merged, parts_of
 from graphtide_core.ports.log import TopicPartition
 
 from graphtide_ordering.positions import read_remembered
-from graphtide_ordering.stream_progress import StreamProgress
+from graphtide_ordering.stream_progress import StreamProgress, sum_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Log, Position
@@ -41,16 +41,21 @@ def micro_batches_of(topics: Topics, stream: StreamName) -> str:
     return f"{topics.prefix}.preprocess.{stream}"
 
 
-def progress_of(log: Log, topics: Topics, stream: StreamName) -> StreamProgress | None:
+def progress_of(log: Log, topics: Topics, stream: StreamName, parts: int | None = None) -> StreamProgress | None:
     """Return the progress of a stream; None if none of it was ever put in order. What cannot be read counts as absent.
 
-    A merged stream has the progress of each of its sources instead: None.
+    A merged stream has the progress of each of its sources instead: None. A stream in parts is as far as the slowest of them.
+    What was read, filtered and rejected is counted where it is divided, and what became of the rest where parts are ordered.
 
     Raises:
         TransientError: the log does not answer.
     """
     if is_merged(stream):
         return None
+    if parts is not None:
+        divided = progress_of(log, topics, stream) or StreamProgress()
+        ordered = (progress_of(log, topics, part) for part in parts_of(stream, parts))
+        return _together(divided, [each for each in ordered if each is not None])
     reader = log.reader(sequencer_of(topics, stream))
     try:
         found = list(_read_remembered(reader.committed(reader.partitions(topics.raw(stream))).values()))
@@ -65,6 +70,25 @@ def progress_of(log: Log, topics: Topics, stream: StreamName) -> StreamProgress 
     # Among several partitions the last commit has the newest progress.
     return max(
         found, key=lambda each: (each.epoch, each.counted.read, each.watermark is not None, each.watermark), default=None
+    )
+
+
+def _together(divided: StreamProgress, ordered: Sequence[StreamProgress]) -> StreamProgress | None:
+    """Return the progress of a stream from that of its divider and of its parts; None if no part was ever put in order."""
+    if not ordered:
+        return None
+    slowest = min(ordered, key=lambda each: (each.epoch, each.watermark is not None, each.watermark or 0))
+    newest = [each.newest for each in ordered if each.newest is not None]
+    counted = divided.counted.plus(sum_of(each.counted for each in ordered))
+    recent = divided.recent.plus(sum_of(each.recent for each in ordered))
+    first = divided.first or next((each.first for each in ordered if each.first is not None), None)
+    return msgspec.structs.replace(
+        slowest,
+        newest=max(newest, default=None),
+        counted=msgspec.structs.replace(counted, read=divided.counted.read),
+        recent=msgspec.structs.replace(recent, read=divided.recent.read),
+        left_out=max(each.left_out for each in (divided, *ordered)),
+        first=first,
     )
 
 

@@ -92,7 +92,7 @@ class Piece(NamedTuple):
         origin: its headers; None if the record as a whole cannot be used.
         refused: edges that cannot be used.
         ordinals: how many ordinals the record takes: one for each edge, good or bad.
-        newest: the greatest time in it; None if it has no edge.
+        newest: the greatest time in it, or that its sender knew of; None if there is none.
         end: how many edges of its group there are up to its end.
         line: the decoder's number of its first line; it is unique in a group.
     """
@@ -237,8 +237,10 @@ class RawDecoder:
         self.left_out += len(self._unknown(decoder.discovered()))
         pieces: list[Piece] = []
         before, known = 0, ordinal
-        for (record, origin, _), (end, letters_end, following, newest, line) in zip(group.members, ends, strict=True):
-            piece = Piece(record, origin, (), following - known, newest, end, line)
+        for place, (end, letters_end, following, newest, line) in enumerate(ends):
+            record, origin, _ = group.members[place]
+            heard = origin.newest if latest is None or origin.newest is None else min(origin.newest, latest[place])
+            piece = Piece(record, origin, (), following - known, _later(newest, heard), end, line)
             if letters_end > before:
                 refused = (
                     Refused(code_of(each.reason), each.reason, each.raw, piece.sent_line(each.line))
@@ -293,6 +295,10 @@ class RawDecoder:
 
     def _unknown(self, names: Iterable[str]) -> list[str]:
         return [name for name in dict.fromkeys(names) if name not in self._attributes and name not in _COLUMNS]
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    return max((each for each in (one, other) if each is not None), default=None)
 
 
 def _unreadable(record: Record, origin: RawOrigin, reason: str) -> Piece:

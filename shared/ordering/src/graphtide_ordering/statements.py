@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import CSV, DEFAULT
+from graphtide_core.ids import StreamName
 from graphtide_core.record_format import file_of
 from graphtide_core.stream_definition import StreamClock
 from graphtide_core.stream_fields import explain_lacking, fields_needed
+from graphtide_core.stream_partition import part_key
 from graphtide_core.stream_windows import StreamWindows
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols, ticks_per_second
 from graphtide_wire.stream_definition import definition_of, encode_definition
+
+from graphtide_ordering.division import Division
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,6 +86,14 @@ class Statement:
     def windows(self) -> StreamWindows:
         """What is counted of the stream in windows."""
         return StreamWindows() if self.is_removed else self._model.windows
+
+    @property
+    def division(self) -> Division | None:
+        """How the stream is divided into parts; None if it is not."""
+        if self.is_removed or self._model.partition is None:
+            return None
+        key = part_key(self._model)
+        return None if key is None else Division(StreamName(self.record.stream), key, self._model.partition.parts)
 
     def format_name(self, format: StreamFormat) -> str:
         """Return the name of the format that records which come in a format are read in."""

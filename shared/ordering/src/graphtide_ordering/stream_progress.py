@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Meta
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from graphtide_core.ports.log import Record
 
     from graphtide_ordering.raw_decoding import Refused
@@ -82,6 +84,14 @@ class Counted(msgspec.Struct, frozen=True, omit_defaults=True):
             other.read,
             other.ordered + other.duplicates + other.rejected,
         )
+
+
+def sum_of(counts: Iterable[Counted]) -> Counted:
+    """Return the sums of several counts."""
+    found = Counted()
+    for each in counts:
+        found = found.plus(each)
+    return found
 
 
 class FirstRejected(msgspec.Struct, frozen=True, omit_defaults=True):

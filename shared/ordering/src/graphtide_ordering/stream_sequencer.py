@@ -253,6 +253,7 @@ class StreamSequencer:
                 continue
             self._newest = newest if self._newest is None else max(self._newest, newest)
             self._wait_again(decoded.edges)
+            self._sequencer.reach(newest)
 
     def open(self, unread: set[int], now: float) -> None:
         """Continue after the last `replay`; `unread` are the partitions that have more records."""
@@ -442,6 +443,8 @@ class StreamSequencer:
         left = len(decoded.pieces) - taken
         if decoded.edges is None:
             return left
+        if _knows_newest(decoded.pieces[taken]):
+            return 1
         if self.pending + len(decoded.edges) - row > self._ordering.most_pending:
             return 1
         partition = decoded.pieces[taken].record.partition
@@ -460,7 +463,7 @@ class StreamSequencer:
         together = 1
         for piece in islice(pieces, taken + 1, None):
             if piece.newest is not None:
-                if piece.end - end > 1 or piece.newest < reached - self._ordering.lateness:
+                if _knows_newest(piece) or piece.end - end > 1 or piece.newest < reached - self._ordering.lateness:
                     break
                 reached = max(reached, piece.newest)
             end = piece.end
@@ -479,6 +482,8 @@ class StreamSequencer:
         # Mostly all of a group are taken at once, and a part would be a copy.
         self._release(self._sequencer.push(edges if (row, end) == (0, len(edges)) else edges.part(row, end)))
         late = self._late(pieces)
+        if _knows_newest(pieces[0]):
+            self._release(self._sequencer.reach(newest))
         self._progress.advance(name, partition, newest, now)
         if self._bound is not None:
             self._set_bound(self._progress.bound)
@@ -567,6 +572,11 @@ def _refuse_dropped(batch: EdgeBatch, kept: EdgeBatch) -> list[Refused]:
         reason = f"id {show(str(row['id']))} came before in the window"
         found.append(Refused(ErrorCode.DUPLICATE, reason, batch.part(place, place + 1).raw_text(1).strip(b"\n")))
     return found
+
+
+def _knows_newest(piece: Piece) -> bool:
+    """Whether its sender knew how far the stream had come with it."""
+    return piece.origin is not None and piece.origin.newest is not None
 
 
 def _first_line(piece: Piece) -> int:

@@ -20,6 +20,7 @@ import msgspec
 from graphtide_core import formats
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Message
+from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 
 from graphtide_wire import headers as names
 from graphtide_wire.headers import CONTENT_TYPE, EPOCH, TRACEPARENT
@@ -49,6 +50,9 @@ FORMAT: Final = "graphtide-format"
 
 STATEMENT: Final = "graphtide-statement"
 """The version of the stream's statement that the sender knew: this or a later one reads the record."""
+
+NEWEST: Final = "graphtide-newest"
+"""The greatest time that the sender knows of, also of edges that are elsewhere; the stream has come so far with the record."""
 
 RECEIPT: Final = "graphtide-receipt"
 """What the sender knows the record by while it waits for its verdict; nothing is reported of a record without one."""
@@ -103,6 +107,7 @@ class RawOrigin(NamedTuple):
     receipt: str | None = None
     line: int | None = None
     traceparent: str | None = None
+    newest: int | None = None
     reset: Reset | None = None
 
 
@@ -121,6 +126,7 @@ class RawEdges:
         receipt: what the sender waits for the verdict by; None if it does not wait.
         line: 1-based line of the first in what the sender sent.
         traceparent: trace they belong to.
+        newest: the time that the stream has come to with them, if that may be later than theirs.
     """
 
     body: bytes
@@ -133,6 +139,7 @@ class RawEdges:
     receipt: str | None = None
     line: int | None = None
     traceparent: str | None = None
+    newest: int | None = None
 
 
 class _Envelope(msgspec.Struct, frozen=True):
@@ -155,6 +162,7 @@ def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
         (LINE, edges.line),
         (TRACEPARENT, edges.traceparent),
         (RECEIPT, edges.receipt),
+        (NEWEST, edges.newest),
     )
     return Message(topic, key, edges.body, headers)
 
@@ -251,6 +259,7 @@ def _read_declared(given: Headers) -> _Declared:
         line=names.integer(headers, LINE),
         traceparent=traceparent if traceparent is None or len(traceparent) <= LONGEST_TRACEPARENT else None,
         receipt=receipt if receipt is None or len(receipt) <= LONGEST_RECEIPT else None,
+        newest=_clamp(names.integer(headers, NEWEST)),
         reset=_reset(headers),
     )
     is_event = names.text(headers, _BINARY_MODE) is not None
@@ -269,6 +278,10 @@ def _read_format(headers: Mapping[str, bytes]) -> StreamFormat:
         reason = f"the header {FORMAT} names no format of edges: {(kind or '')[:100]!r}"
         raise PoisonRecordError(reason)
     return format
+
+
+def _clamp(ts: int | None) -> int | None:
+    return None if ts is None else max(MIN_EVENT_TIME, min(ts, MAX_EVENT_TIME))
 
 
 @lru_cache(maxsize=256)

@@ -22,6 +22,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.merged_streams import logical_stream
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_log.window_log import Instant
 from graphtide_native.records import EdgeBatch
@@ -151,7 +152,7 @@ class StreamMerger:
             bound = min(self._bounds(source), default=None)
             if bound is None or source.reached.ts < bound:
                 going.append(source)
-                heads.append((source.head, source.place, bound, source.name))
+                heads.append((source.head, source.place, bound, logical_stream(source.name)))
         if not going:
             return False
         merged, places = EdgeBatch.merged(heads)
