@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from fastapi import FastAPI
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import is_merged, sources
+from graphtide_core.merged_streams import is_merged, sources, whole_of
 from graphtide_log.deployment_topics import topics_on
 from graphtide_log.profile import Profile
 from graphtide_native.records import ticks_per_second
@@ -36,6 +36,8 @@ from graphtide_ingestion.adapters.schema_registry import SchemaRegistry
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.awaited_verdicts import AwaitedVerdicts
+from graphtide_ingestion.application.divided_streams import DividedStreams
+from graphtide_ingestion.application.dividing_worker import DividingWorker
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
 from graphtide_ingestion.application.registered_merges import RegisteredMerges
 from graphtide_ingestion.application.sequenced_streams import SequencedStreams
@@ -141,7 +143,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     streams = _streams(log, topics, settings)
     appender = Appender(log)
     schemas, statements = StreamSchemas(log, topics), LastStatements(log, topics)
-    verdicts = AwaitedVerdicts(log, topics)
+    divided, verdicts = DividedStreams(statements), AwaitedVerdicts(log, topics)
     api = EdgesApi(
         log,
         topics,
@@ -160,6 +162,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         topics,
         appender=appender,
         streams=streams,
+        divided=divided,
         meant=Answers(time, settings.answers_seconds, settings.most_answers),
     )
     merges = RegisteredMerges(log, topics)
@@ -167,15 +170,22 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     if settings.schema_registry is not None:
         registry = SchemaRegistry(settings.schema_registry.get_secret_value(), time)
 
-    def worker(stream: StreamName) -> Worker:
-        if is_merged(stream):
-            return MergingWorker(log, topics, stream, time, _merging(settings, stream))
-        return SequencingWorker(log, topics, stream, time, replace(_sequencing(settings, stream), schemas=registry))
+    def worker(work: StreamName) -> Worker:
+        if (division := divided.divided(work)) is not None:
+            options = replace(_sequencing(settings, division.stream), schemas=registry)
+            return DividingWorker(log, topics, division, time, options)
+        if is_merged(work):
+            return MergingWorker(log, topics, work, time, _merging(settings, work))
+        options = replace(_sequencing(settings, whole_of(work)), schemas=registry)
+        return SequencingWorker(log, topics, work, time, options)
+
+    def listed() -> frozenset[StreamName]:
+        return divided.works(streams.look() - settings.elsewhere) | (merges.look() - settings.elsewhere)
 
     replicas = None
     if settings.replicated and "sequencer" in settings.roles:
         replicas = Replicas(log, topics, "sequencer", time)
-    work = SequencedStreams(lambda: (streams.look() | merges.look()) - settings.elsewhere, time, replicas)
+    work = SequencedStreams(listed, time, replicas)
     sequencers = Supervisor(
         "sequencers",
         work.wanted,
@@ -267,12 +277,13 @@ def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
         ordering=Ordering(lateness, settings.idle_seconds, settings.most_pending, ahead, live),
         linger_seconds=_LINGER_SECONDS[settings.profile],
         heartbeat_seconds=settings.heartbeat_seconds,
+        retention_ms=settings.retention_ms,
     )
 
 
 def _heartbeat_seconds(settings: Settings, streams: Iterable[StreamName]) -> float:
     """Return how long a stream that follows from these may be quiet: what waits for a bound is emitted within a second."""
-    is_live = any(_is_live(settings, stream) for stream in streams)
+    is_live = any(_is_live(settings, whole_of(stream)) for stream in streams)
     return min(settings.heartbeat_seconds, LIVE_HEARTBEAT_SECONDS) if is_live else settings.heartbeat_seconds
 
 

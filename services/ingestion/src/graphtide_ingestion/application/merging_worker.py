@@ -291,7 +291,7 @@ def _ends_at_registration(patterns: Iterable[PatternRecord], stream: StreamName)
     """Yield where a stream ended when patterns were registered that read it, of those whose records say so."""
     for each in patterns:
         if not isinstance(each.source_ends, UnsetType):
-            known = zip(each.reads.streams, each.source_ends, strict=False)
+            known = zip(each.source_streams, each.source_ends, strict=False)
             yield from (end for name, end in known if name == stream)
 
 

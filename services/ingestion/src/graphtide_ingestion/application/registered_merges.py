@@ -9,7 +9,6 @@ from graphtide_core.errors import InvalidQueryError, PoisonRecordError, Transien
 from graphtide_core.merged_streams import is_merged
 from graphtide_log.follower import Follower
 from graphtide_wire import control
-from graphtide_wire.reads_form import reads_of
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
@@ -31,7 +30,7 @@ def readers_of(log: Log, topics: Topics, stream: StreamName) -> list[PatternReco
             found.pop(key, None)
             with suppress(PoisonRecordError):
                 pattern = control.decode_pattern(record.value)
-                if reads_of(pattern.reads).stream == stream:
+                if stream in pattern.ordered_streams:
                     found[key] = pattern
     return list(found.values())
 
@@ -73,10 +72,12 @@ class RegisteredMerges:
             self._follower = None
 
     def _fold(self, record: Record) -> None:
-        key, reads = record.key or b"", control.registered_reads(record.value)
+        key, reads = record.key or b"", control.ordered_reads(record.value)
         self._read.pop(key, None)
-        if reads is not None and is_merged(reads.stream) and self._can_be(reads.stream):
-            self._read[key] = reads.stream
+        streams = () if reads is None else reads.streams
+        # Of a pattern in parts, none is merged.
+        if len(streams) == 1 and is_merged(streams[0]) and self._can_be(streams[0]):
+            self._read[key] = streams[0]
 
     def _can_be(self, stream: StreamName) -> bool:
         """Whether a stream may be called so; records written by hand may call it anything."""

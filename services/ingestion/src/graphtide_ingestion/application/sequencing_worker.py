@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import TransientError
+from graphtide_core.merged_streams import whole_of
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import TimeUnit
@@ -19,7 +20,13 @@ from graphtide_log.committed_offset_check import CommittedOffsetCheck
 from graphtide_log.registered_lookbacks import RegisteredLookbacks
 from graphtide_log.window_log import between, last_before
 from graphtide_ordering.dead_letters import letter, letter_of, refuse_too_large
-from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, LIVE_HEARTBEAT_SECONDS, Heartbeats, LastRecord
+from graphtide_ordering.heartbeats import (
+    DEFAULT_HEARTBEAT_SECONDS,
+    LIVE_HEARTBEAT_SECONDS,
+    PART_HEARTBEAT_SECONDS,
+    Heartbeats,
+    LastRecord,
+)
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.positions import read_remembered
@@ -75,6 +82,7 @@ class Sequencing:
         patterns_seconds: how often to look for changes of patterns.
         poll_seconds: how long a round waits for records at most.
         schemas: gives the schemas that messages of Avro name by numbers; None if nothing keeps any.
+        retention_ms: how long records of parts of the stream are kept, where they are made; None for ever.
     """
 
     unit: TimeUnit = TimeUnit.MILLISECOND
@@ -87,16 +95,18 @@ class Sequencing:
     patterns_seconds: float = 1.0
     poll_seconds: float = 0.2
     schemas: Callable[[int], bytes] | None = None
+    retention_ms: int | None = None
 
 
 class SequencingWorker:
     """A `Worker`."""
 
     def __init__(self, log: Log, topics: Topics, stream: StreamName, clock: Clock, options: Sequencing) -> None:
-        """Sequence one stream; nothing happens before `open`."""
+        """Sequence one stream, or a part of one; nothing happens before `open`."""
         self._log = log
         self._topics = topics
         self._stream = stream
+        self._whole = whole_of(stream)
         self._clock = clock
         self._options = options
         self._packing = Packing(topics.ordered(stream), options.unit, options.most_edges)
@@ -142,17 +152,18 @@ class SequencingWorker:
             message = f"there is no topic {self._topics.raw(self._stream)}"
             raise TransientError(message)
         self._registered = RegisteredLookbacks(self._log, self._topics.patterns)
-        self._windows = self._registered.longest(self._stream, self._options.unit)
+        self._windows = self._registered.longest(self._whole, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._ordering, self._statement_version, self._stream_windows = self._options.ordering, 0, StreamWindows()
-        self._stream_sequencer.read(self._registered.attributes(self._stream))
-        self._statements = StreamStatements(self._log, self._topics.statements, self._stream, self._options.schemas)
+        self._stream_sequencer.read(self._registered.attributes(self._whole))
+        self._statements = StreamStatements(self._log, self._topics.statements, self._whole, self._options.schemas)
         self._stream_sequencer.know(self._statements.versions)
         self._timer.stop()
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
         starts, unread = self._restore(reader, self._committed(reader, last, self._transactor))
         reported = None if last is None else LastRecord.by(last)
-        self._heartbeats = Heartbeats(self._packing, self._heartbeat_seconds(), reported, self._clock.monotonic())
+        now, is_part = self._clock.monotonic(), self._whole != self._stream
+        self._heartbeats = Heartbeats(self._packing, self._heartbeat_seconds(), reported, now, before_edges=is_part)
         self._know_duplicates(reader, starts)
         self._stream_sequencer.open(unread, self._clock.monotonic())
         self._use_statement(self._statements)
@@ -302,8 +313,13 @@ class SequencingWorker:
         self._stream_windows = windows
 
     def _heartbeat_seconds(self) -> float:
-        """Return how long the stream may be quiet: under a live clock, what waits for a bound is emitted within a second."""
+        """Return how long the stream may be quiet: under a live clock, what waits for a bound is emitted within a second.
+
+        A part may be quiet for less, as those that are merged with it wait.
+        """
         seconds = self._options.heartbeat_seconds
+        if self._whole != self._stream:
+            return min(seconds, PART_HEARTBEAT_SECONDS)
         return min(seconds, LIVE_HEARTBEAT_SECONDS) if self._ordering.live else seconds
 
     def _follow_patterns(self, reader: LogReader) -> None:
@@ -318,8 +334,8 @@ class SequencingWorker:
         self._statements.poll()
         self._use_statement(self._statements)
         self._registered.poll()
-        self._stream_sequencer.read(self._registered.attributes(self._stream))
-        longest = self._registered.longest(self._stream, self._options.unit)
+        self._stream_sequencer.read(self._registered.attributes(self._whole))
+        longest = self._registered.longest(self._whole, self._options.unit)
         if longest == self._windows:
             return
         if self._timer.runs:

@@ -274,7 +274,10 @@ class EdgesApi:
         """Take edges; if the sender waits for their ordering, answer when it is known, or its time is over."""
         if wait.seconds is None:
             return self._answer(await take(sender))
-        awaited = self._verdicts.begin()
+        # Parts of a stream put it in order by themselves, and none of them knows the whole body.
+        statement = await self._statement(sender.stream)
+        is_divided = statement is not None and statement.division is not None
+        awaited = None if is_divided else self._verdicts.begin()
         if awaited is None:
             return replace(self._answer(await take(sender)), waited=True)
         try:

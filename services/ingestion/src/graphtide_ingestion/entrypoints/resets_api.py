@@ -25,6 +25,7 @@ from pydantic import BaseModel
 
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
+from graphtide_ingestion.application.divided_streams import DividedStreams
 from graphtide_ingestion.application.streams import Streams
 from graphtide_ingestion.entrypoints import bodies
 from graphtide_ingestion.entrypoints.description import PROBLEMS, RESET, StreamPath
@@ -55,8 +56,18 @@ class Meant:
 class ResetsApi:
     """Takes requests to end epochs. All methods run in one event loop."""
 
-    def __init__(self, log: Log, topics: Topics, *, appender: Appender, streams: Streams, meant: Answers[Meant]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        topics: Topics,
+        *,
+        appender: Appender,
+        streams: Streams,
+        divided: DividedStreams,
+        meant: Answers[Meant],
+    ) -> None:
         """Work with these; `meant` remembers which epoch an idempotency key means."""
+        self._divided = divided
         self._log = log
         self._topics = topics
         self._appender = appender
@@ -66,6 +77,8 @@ class ResetsApi:
     async def reset(self, name: str, epoch: int | None, request: Request) -> EndedEpoch:
         """Write the command that ends an epoch; one that is over already is not ended again.
 
+        The epoch of a divided stream is that of the part which is furthest behind; parts that ended it do nothing.
+
         Raises:
             ProblemError: there is no such stream or epoch.
             TransientError: the log does not answer; it may still keep the command.
@@ -74,7 +87,9 @@ class ResetsApi:
         caller = caller_of(request.scope)
         whose = caller.name if caller is not None else ""
         key = bodies.idempotency_key(request)
-        progress = await asyncio.to_thread(progress_of, self._log, self._topics, stream)
+        division = self._divided.division_of(stream)
+        parts = None if division is None else division.parts
+        progress = await asyncio.to_thread(progress_of, self._log, self._topics, stream, parts)
         current = 0 if progress is None else progress.epoch
         ends = current if epoch is None else epoch
         if ends > current:

@@ -1,0 +1,217 @@
+"""The work of a divided stream: its raw records in, raw records of its parts and dead letters out, each exactly once.
+
+A round reads, and lets `graphtide_ordering.stream_divider` decide. It commits the output together with the positions once it is
+large or old enough. A crash forgets all that happens in between. No edge waits here, so reading continues at the position.
+
+The sequencer of the stream and its divider have one transactional id and one form of positions. So a stream that is divided
+continues where its sequencer was: edges that waited there go to the parts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from graphtide_core.errors import TransientError
+from graphtide_core.merged_streams import parts_of
+from graphtide_core.ports.log import TopicPartition
+from graphtide_log.committed_offset_check import CommittedOffsetCheck
+from graphtide_log.registered_lookbacks import RegisteredLookbacks
+from graphtide_ordering.dead_letters import letter_of
+from graphtide_ordering.positions import PartitionPosition, read_remembered
+from graphtide_ordering.progress_reports import sequencer_of
+from graphtide_ordering.raw_groups import RawGroup, group_records
+from graphtide_ordering.stream_divider import StreamDivider
+from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
+from graphtide_ordering.stream_sequencer import ORDINALS_OF_A_PARTITION
+from graphtide_serving.opened import close_all, open_worker
+from graphtide_telemetry import events
+from graphtide_wire.dead_letters import ErrorCode
+from msgspec.structs import replace
+
+from graphtide_ingestion.application.commit_timer import CommitTimer
+from graphtide_ingestion.application.divider_metrics import DividerMetrics
+from graphtide_ingestion.application.stream_statements import StreamStatements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Log, LogReader, LogTransactor
+    from graphtide_ordering.division import Division
+    from graphtide_ordering.raw_groups import ResetRecord, UnreadableRecord
+    from graphtide_ordering.stream_divider import DividedRecords
+    from graphtide_wire.topics import Topics
+
+    from graphtide_ingestion.application.sequencing_worker import Sequencing
+
+_LOG = structlog.get_logger()
+
+_MOST_MESSAGES: Final = 4_096
+"""Raw records of parts in one transaction, about."""
+
+_LONGEST_ROUND_SECONDS: Final = 0.1
+"""How long edges may wait for others of their round."""
+
+
+class DividingWorker:
+    """A `Worker`."""
+
+    def __init__(self, log: Log, topics: Topics, division: Division, clock: Clock, options: Sequencing) -> None:
+        """Divide one stream; nothing happens before `open`."""
+        stream = division.stream
+        self._log = log
+        self._topics = topics
+        self._stream = stream
+        self._division = division
+        self._clock = clock
+        self._options = options
+        self._id = sequencer_of(topics, stream)
+        self._reader: LogReader | None = None
+        self._transactor: LogTransactor | None = None
+        self._registered: RegisteredLookbacks | None = None
+        self._statements: StreamStatements | None = None
+        self._divider = StreamDivider(topics, division, options.ordering.ahead)
+        self._places: dict[int, TopicPartition] = {}
+        self._positions: dict[int, PartitionPosition] = {}
+        self._progress = StreamProgress()
+        self._went_out = (0, 0)
+        self._metrics = DividerMetrics(self._id, stream)
+        self._timer = CommitTimer(clock)
+        self._patterns_at = 0.0
+        self._statement_asked = 0
+        self._committed_offset_check = CommittedOffsetCheck(self._id, TopicPartition(topics.ordered(stream), 0))
+
+    @property
+    def name(self) -> str:
+        """What logs call it: the transactional id and the group, too."""
+        return self._id
+
+    def open(self) -> None:
+        """Shut out the last owner, make the topics of the parts, and continue from what was committed.
+
+        Raises:
+            TransientError: a topic is not there, or the log does not answer.
+            FatalError: the positions are not a divider's or a sequencer's.
+        """
+        self._transactor = self._log.transactor(self._id)
+        self._transactor.open()
+        self._reader = reader = self._log.reader(self._id)
+        places = reader.partitions(self._topics.raw(self._stream))
+        if not places:
+            message = f"there is no topic {self._topics.raw(self._stream)}"
+            raise TransientError(message)
+        self._places = {place.partition: place for place in places}
+        partitions, retention_ms = len(places), self._options.retention_ms
+        for part in parts_of(self._stream, self._division.parts):
+            self._log.admin().ensure(self._topics.of_stream(part, partitions=partitions, retention_ms=retention_ms))
+        self._registered = RegisteredLookbacks(self._log, self._topics.patterns)
+        self._statements = StreamStatements(self._log, self._topics.statements, self._stream, self._options.schemas)
+        self._divider = StreamDivider(self._topics, self._division, self._options.ordering.ahead)
+        self._divider.read(self._attributes(self._registered, self._statements))
+        self._statement_asked = 0
+        self._timer.stop()
+        self._restore(reader)
+        self._metrics.follow()
+
+    def step(self) -> None:
+        """Read, divide, and commit if it is time."""
+        reader = open_worker(self._reader, self.name)
+        options = self._options
+        records = reader.poll(self._timer.left(options.linger_seconds, options.poll_seconds), options.most_records)
+        self._metrics.polled(records, self._clock.now())
+        for group in group_records(records):
+            self._take(group)
+            self._timer.start()
+            if self._is_full() or self._timer.has_run(_LONGEST_ROUND_SECONDS):
+                self._commit()
+        if self._timer.has_run(options.linger_seconds):
+            self._commit()
+        self._follow_patterns()
+
+    def close(self) -> None:
+        """Give back what `open` took."""
+        close_all([self._reader, self._registered, self._statements, self._transactor])
+        self._reader = self._registered = self._statements = self._transactor = None
+        self._metrics.close()
+
+    def _restore(self, reader: LogReader) -> None:
+        """Continue from the last commit."""
+        transactor = open_worker(self._transactor, self.name)
+        committed = self._committed_offset_check.settled(reader, list(self._places.values()), lambda _: None, transactor)
+        self._progress, self._went_out = StreamProgress(), (0, 0)
+        self._positions = {}
+        for number, place in self._places.items():
+            position = committed[place]
+            if position is None:
+                self._positions[number] = PartitionPosition(0, number * ORDINALS_OF_A_PARTITION)
+                continue
+            found = read_remembered(position)
+            self._positions[number] = PartitionPosition(position.offset, found.ordinal)
+            self._went_out = max(self._went_out, (found.ordered, found.numbered))
+            if found.counted.is_after(self._progress.counted):
+                self._progress = found.stream_progress
+        reader.assign({place: self._positions[number].next for number, place in self._places.items()})
+
+    def _take(self, group: RawGroup | UnreadableRecord | ResetRecord) -> None:
+        statements = open_worker(self._statements, self.name)
+        if isinstance(group, RawGroup):
+            known = 0 if statements.last is None else statements.last.version
+            if group.statement > max(known, self._statement_asked):
+                self._statement_asked = group.statement
+                statements.poll()
+        statement = statements.last
+        position = self._positions[group.partition]
+        reading = None if statement is None or statement.is_removed else statement
+        for piece in self._divider.take(group, position.ordinal, reading):
+            position.read(piece.record.offset, piece.ordinals, None)
+
+    def _is_full(self) -> bool:
+        divided = self._divider.divided
+        return len(divided.messages) >= _MOST_MESSAGES or divided.raw_bytes >= self._options.most_raw_bytes
+
+    def _commit(self) -> None:
+        """Let everything go out in one transaction with the positions."""
+        transactor = open_worker(self._transactor, self.name)
+        divided = self._divider.take_divided()
+        self._count(divided)
+        topic = self._topics.dead_letters(self._stream)
+        transactor.begin()
+        transactor.write(divided.messages)
+        transactor.write(letter_of(topic, each, self._clock) for each in divided.rejected)
+        positions = {
+            self._places[number]: each.position(self._progress, *self._went_out, {}) for number, each in self._positions.items()
+        }
+        transactor.commit(self._id, positions)
+        self._metrics.committed(divided)
+        self._timer.stop()
+
+    def _count(self, divided: DividedRecords) -> None:
+        codes = [each.refused.code for each in divided.rejected]
+        future = codes.count(ErrorCode.FUTURE)
+        more = Counted(divided.read, future=future, rejected=len(codes) - future, filtered=divided.filtered)
+        progress, first = self._progress, self._progress.first
+        if divided.rejected and first is None:
+            first = FirstRejected.of(divided.rejected[0].refused, divided.rejected[0].piece.record)
+        self._progress = replace(
+            progress, counted=progress.counted.plus(more), recent=progress.recent.recently(more), first=first
+        )
+
+    def _follow_patterns(self) -> None:
+        """Keep what patterns read, and read by the last statement of the stream."""
+        now = self._clock.monotonic()
+        if self._registered is None or self._statements is None or now < self._patterns_at:
+            return
+        self._patterns_at = now + self._options.patterns_seconds
+        before = self._statements.last
+        self._statements.poll()
+        if self._statements.last is not None and self._statements.last is not before:
+            _LOG.info(events.STATEMENT_USED, stream=self._stream, version=self._statements.last.version)
+        self._registered.poll()
+        self._divider.read(self._attributes(self._registered, self._statements))
+
+    def _attributes(self, registered: RegisteredLookbacks, statements: StreamStatements) -> Iterator[str]:
+        """Yield what patterns read of the stream, and what its features and EMIT read."""
+        yield from registered.attributes(self._stream)
+        if statements.last is not None:
+            yield from statements.last.windows.inputs
