@@ -31,7 +31,7 @@ def test_a_pattern_counts_once_in_its_own_load_wherever_it_is_looked_at() -> Non
 
 
 def test_followers_of_a_plan_are_looked_at_again_when_its_owner_has_another_plan_or_is_gone() -> None:
-    shared_units, like, host = SharedUnits(), Likeness("form", LimitsForm()), HostId("matcher_timing", 0)
+    shared_units, like, host = SharedUnits(), Likeness("form", "s", LimitsForm()), HostId("matcher_timing", 0)
     for name in ("c", "b", "d", "a"):
         shared_units.add(name, like, host, "one plan", 7)
     assert shared_units.changed_groups() == set(), "a new first has the plan that the others have"
@@ -85,9 +85,9 @@ def test_a_load_that_went_and_came_back_counts_again() -> None:
 
 def test_a_pattern_that_reads_every_label_reads_each() -> None:
     readers = Readers()
-    readers.add("some", reads("tls", "dns"))
-    readers.add("all", reads())
-    readers.add("elsewhere", reads("tls", stream="t"))
+    readers.add("some", "s", reads("tls", "dns"))
+    readers.add("all", "s", reads())
+    readers.add("elsewhere", "t", reads("tls", stream="t"))
     assert readers.of_labels("s", ["dns", "new"]) == {"some", "all"}
     assert readers.of_labels("s", ["new"]) == {"all"}
     assert readers.of_labels("s", []) == set()
@@ -97,14 +97,14 @@ def test_a_pattern_that_reads_every_label_reads_each() -> None:
 def test_a_pattern_that_reads_several_streams_reads_the_one_that_they_are_merged_to() -> None:
     readers = Readers()
     both = ReadsForm((StreamName("t"), StreamName("s")), LookbackForm("10"), ("tls",), ())
-    readers.add("both", both)
+    readers.add("both", "s.t", both)
     assert [readers.of_stream(stream) for stream in ("s", "t", "s.t")] == [set(), set(), {"both"}]
-    readers.remove("both", both)
+    readers.remove("both", "s.t", both)
     assert readers == Readers()
 
 
 def test_a_pattern_that_is_removed_leaves_nothing() -> None:
     readers = Readers()
-    readers.add("p", reads("tls", "dns"))
-    readers.remove("p", reads("tls", "dns"))
+    readers.add("p", "s", reads("tls", "dns"))
+    readers.remove("p", "s", reads("tls", "dns"))
     assert readers == Readers()

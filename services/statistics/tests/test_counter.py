@@ -264,7 +264,7 @@ def test_windows_are_bounded_and_forget_patterns_that_are_deleted() -> None:
     windows = Windows(Duration(10, "s"))
     windows.take("p", Reads((S,), Lookback(Duration(1, "h")), None, ()))
     assert windows.ticks(S, TimeUnit.MILLISECOND) == 10_000
-    windows.take("q", Reads((StreamName("t"), StreamName("u")), Lookback(Duration(1, "s")), None, ()))
+    windows.take("q", Reads((StreamName("t.u"),), Lookback(Duration(1, "s")), None, ()))
     assert windows.streams() == {"s", "t.u"}
     windows.take("p", None)
     assert windows.streams() == {"t.u"}

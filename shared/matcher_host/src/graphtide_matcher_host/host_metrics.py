@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from graphtide_core.merged_streams import whole_of
 from graphtide_log.lag import Lag
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import metrics
@@ -74,7 +75,7 @@ class HostMetrics:
 
     def reported(self, matches: Sequence[EncodedMatch]) -> None:
         """Take note of matches in the transaction under way."""
-        self._matches.update((match.pattern.name, match.kind) for match in matches)
+        self._matches.update((whole_of(match.pattern.name), match.kind) for match in matches)
 
     def committed(self) -> None:
         """Count what the transaction brought."""

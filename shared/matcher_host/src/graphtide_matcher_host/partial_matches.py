@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
+from graphtide_core.merged_streams import whole_of
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.instruments import add
@@ -215,7 +216,7 @@ class PartialMatchViews:
                 self._due.append((work, name))
         for name, part in self._published.items():
             if running.get(name) != part:
-                self._publisher.offer(_Gone(name, part))
+                self._publisher.offer(_Gone(whole_of(name), part))
         self._published = {name: part for name, part in self._published.items() if running.get(name) == part}
 
     def _look_at(self, work: StreamWork, name: PatternName) -> None:
@@ -229,7 +230,7 @@ class PartialMatchViews:
         assignment, found = seen
         part = f"{self._group}/{work.stream}"
         seconds = lasting(assignment, self._settings.seconds)
-        look = _Look(name, assignment.version, part, self._clock.now(), work.position, found, seconds)
+        look = _Look(whole_of(name), assignment.version, part, self._clock.now(), work.position, found, seconds)
         if self._publisher.offer(look):
             self._published[name] = part
 

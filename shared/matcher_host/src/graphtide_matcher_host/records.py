@@ -10,6 +10,7 @@ from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.consumption import ConsumptionCursor
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.merged_streams import logical_stream, whole_of
 from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
@@ -105,15 +106,19 @@ class HostRecords:
             raise PoisonRecordError(reason, record.value)
         try:
             (pattern,) = parse(plan.pattern.text)
-            stream, reads = ordered_stream(pattern), reads_of(pattern)
+            reads = reads_of(pattern)
+            stream = StreamName(plan.stream) if isinstance(plan.stream, str) else ordered_stream(pattern)
             check_ordered(stream)
         except (InvalidQueryError, ValueError) as error:
             reason = f"the plan's pattern: {error}"
             raise PoisonRecordError(reason, record.value) from error
-        if len({pattern.name, plan.name, self.name_of(record)}) > 1:
+        if plan.name != self.name_of(record) or pattern.name != whole_of(plan.name):
             reason = f"a plan of {plan.name!r} under the key {self.name_of(record)!r}, with the pattern {pattern.name!r}"
             raise PoisonRecordError(reason, record.value)
-        pattern = replace(pattern, version=plan.version)
+        if logical_stream(stream) != ordered_stream(pattern):
+            reason = f"a plan on the stream {stream!r}, with a pattern on {ordered_stream(pattern)!r}"
+            raise PoisonRecordError(reason, record.value)
+        pattern = replace(pattern, name=PatternName(plan.name), version=plan.version)
         try:
             found = family_of(pattern).hosted(pattern, *plan_of(plan.plan))
         except (InvalidQueryError, ValueError) as error:
@@ -245,7 +250,7 @@ class HostRecords:
 def _head(of: EncodedMatch) -> match_events.MatchHead:
     return match_events.MatchHead(
         of.match_id,
-        of.pattern.name,
+        whole_of(of.pattern.name),
         of.pattern.version,
         of.kind,
         of.detected_at,

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import structlog
+from graphtide_core.merged_streams import whole_of
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics, spans
@@ -87,7 +88,7 @@ def _start_span(origin: SpanContext, match: EncodedMatch, topic: str) -> str:
     around = sampled_now()
     is_same = around is not None and around.trace_id == origin.trace_id
     attributes = of_messaging(spans.REPORT, topic) | {
-        key.PATTERN: match.pattern.name,
+        key.PATTERN: whole_of(match.pattern.name),
         key.MATCH_ID: match.match_id,
         key.MATCH_KIND: match.kind.value,
     }

@@ -5,10 +5,13 @@ Readers leave out fields they do not know. What a reader must not overlook raise
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 from graphtide_core.errors import PoisonRecordError
+from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import has_parts, sources
 
 from graphtide_wire.json_form import Count, Instant, Name, decode, encode
 from graphtide_wire.plans import PlanForm, physical_form
@@ -69,6 +72,9 @@ class PatternRecord(msgspec.Struct, frozen=True):
     true where its results are a stream that is called as it is, and not there elsewhere. `source_ends` are, where it reads
     several streams, the offsets at which the ordered edges of each ended when its text was registered, in their order. `lost`
     says which view it read that was deleted; it is paused then, and its user sees it as failed until it is resumed.
+
+    Of a stream in parts, `stream` is that of all its parts. `local` is true where each part matches the pattern by itself, and
+    not there elsewhere. `source_ends` are those of the parts then, and the pattern has no `start`.
     """
 
     name: Name
@@ -87,6 +93,21 @@ class PatternRecord(msgspec.Struct, frozen=True):
     view: bool | msgspec.UnsetType = msgspec.UNSET
     source_ends: tuple[Count, ...] | msgspec.UnsetType = msgspec.UNSET
     lost: str | msgspec.UnsetType = msgspec.UNSET
+    local: bool | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def ordered_streams(self) -> tuple[StreamName, ...]:
+        """The ordered streams that it is matched on: one, or each part."""
+        stream = StreamName(self.stream)
+        if self.local is True:
+            return sources(stream)
+        return (stream if has_parts(stream) else reads_of(self.reads).stream,)
+
+    @property
+    def source_streams(self) -> tuple[StreamName, ...]:
+        """The streams that `source_ends` are of, in their order."""
+        stream = StreamName(self.stream)
+        return sources(stream) if has_parts(stream) else reads_of(self.reads).streams
 
 
 class PatternText(msgspec.Struct, frozen=True):
@@ -129,7 +150,9 @@ class PlanRecord(msgspec.Struct, frozen=True, rename={"consumption": "frontier"}
     `start` is the offset of the first ordered record whose matches are reported; null is from now on. `reported_to` is the
     offset below which another host has reported them, where the plan moved, and `came_from` is that host. `until` belongs to
     `stopped`: the plan ends at that offset, or where its host is if that is later; null is at once. `registration` is that of
-    the pattern. `consumption` is how far the pattern had consumed where others have reported to.
+    the pattern. `consumption` is how far the pattern had consumed where others have reported to. `stream` is the ordered stream
+    that the pattern is matched on, where the text names another: that of a stream in parts. The name of a plan for one part has
+    the part in it, as in `scan#3/8`; the text is that of the whole.
     """
 
     name: Name
@@ -150,6 +173,7 @@ class PlanRecord(msgspec.Struct, frozen=True, rename={"consumption": "frontier"}
     format: Count = PLAN_FORMAT
     came_from: HostName | msgspec.UnsetType = msgspec.UNSET
     consumption: ConsumptionCursorForm | msgspec.UnsetType = msgspec.UNSET
+    stream: Name | msgspec.UnsetType = msgspec.UNSET
 
 
 class ItemStatus(msgspec.Struct, frozen=True):
@@ -212,6 +236,17 @@ def registered_reads(value: bytes | None) -> Reads | None:
         return None
     try:
         return reads_of(decode_pattern(value).reads)
+    except PoisonRecordError:
+        return None
+
+
+def ordered_reads(value: bytes | None) -> Reads | None:
+    """Return what a registered pattern reads of the ordered streams that it is matched on; None as `registered_reads`."""
+    if value is None:
+        return None
+    try:
+        record = decode_pattern(value)
+        return replace(reads_of(record.reads), streams=record.ordered_streams)
     except PoisonRecordError:
         return None
 

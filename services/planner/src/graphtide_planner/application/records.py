@@ -12,6 +12,7 @@ from graphtide_wire import control, statistics
 
 from graphtide_planner.domain.decisions import Forgive, Publish, Refuse, Withdraw
 from graphtide_planner.domain.known import MOST_EPOCH, PLANNER
+from graphtide_planner.domain.part_records import part_records
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -94,14 +95,22 @@ def _own_plan(plan: control.PlanRecord | control.PlanHead | None, name: str) -> 
 
 
 def _take_pattern(record: Record, known: Known) -> set[str]:
+    """Take a registration; of a local one, that of each part under the part's name."""
     name = _key(record)
+    before, flaw, found = known.in_parts.pop(name, frozenset()), None, dict[str, control.PatternRecord]()
     try:
         pattern = control.decode_pattern(record.value) if record.value is not None else None
         flaw = f"it is registered as {pattern.name!r}" if pattern is not None and pattern.name != name else None
-        known.take_pattern(name, pattern if flaw is None else None, flaw)
+        if pattern is not None and flaw is None:
+            found = {each.name: each for each in part_records(pattern)}
     except PoisonRecordError as error:
-        known.take_pattern(name, None, f"the registration cannot be read: {error.reason}")
-    return {name}
+        flaw = f"the registration cannot be read: {error.reason}"
+    names = {name, *before, *found}
+    for each in names:
+        known.take_pattern(each, found.get(each), flaw if each == name else None)
+    if found.keys() != {name}:
+        known.in_parts[name] = frozenset(found)
+    return names
 
 
 def _take_statistics(record: Record, known: Known) -> set[str]:

@@ -22,6 +22,9 @@ before its own start; one that was replaced before it began reports nothing.
 
 Patterns that are equal except for their names are given to one host, with one plan, for it matches them by one engine.
 
+A pattern that is local to the key of a stream in parts has a plan for each part, under a name of its own. To this module these
+are patterns like any other.
+
 Where a host paused or failed a plan at a limit, the pattern waits for its user: a new version, other limits or another engine.
 """
 
@@ -30,6 +33,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
 from graphtide_query.families import AUTO, SERVICES
 from graphtide_wire.control import HostName, PatternText, PlanRecord
@@ -38,8 +42,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from graphtide_planner.domain.passes import HostId
-from graphtide_planner.domain.planning import find_leader, is_better, least_loaded, make_plan, stream_of
+from graphtide_planner.domain.planning import find_leader, is_better, least_loaded, make_plan
 from graphtide_planner.domain.spreading import runs_where_assigned
+from graphtide_planner.domain.texts import pattern_in, stream_of
 
 if TYPE_CHECKING:
     from graphtide_core.plans import Assigned
@@ -241,6 +246,7 @@ def _first(record: PatternRecord, start: int | None, known: Known, policy: Plann
         limits=record.limits,
         start=start,
         registration=record.registration,
+        stream=UNSET if record.stream == ordered_stream(pattern_in(record.text)) else record.stream,
     )
 
 

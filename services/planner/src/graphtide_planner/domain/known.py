@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot
 
@@ -17,7 +16,7 @@ from graphtide_planner.domain.movement import Movement
 from graphtide_planner.domain.passes import HostId, Passes, PassId
 from graphtide_planner.domain.readers import Readers
 from graphtide_planner.domain.shared_units import SharedUnits, unit_key_of
-from graphtide_planner.domain.texts import pattern_in
+from graphtide_planner.domain.texts import stream_of
 
 if TYPE_CHECKING:
     from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
@@ -38,6 +37,7 @@ class Known:
 
     Attributes:
         patterns: what users registered.
+        in_parts: names of patterns that parts match by themselves, by the name that users registered.
         unreadable: why a registration cannot be read, where it cannot.
         plans: the plan published last.
         damaged: names of plans that cannot be read: another program wrote them.
@@ -52,6 +52,7 @@ class Known:
     """
 
     patterns: dict[str, PatternRecord] = field(default_factory=dict)
+    in_parts: dict[str, frozenset[str]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     plans: dict[str, PlanRecord] = field(default_factory=dict)
     damaged: set[str] = field(default_factory=set)
@@ -73,10 +74,10 @@ class Known:
             self.counts.forget(name)
         self.unreadable.pop(name, None)
         if old is not None:
-            self._readers.remove(name, old.reads)
+            self._readers.remove(name, old.ordered_streams[0], old.reads)
         if pattern is not None:
             self.patterns[name] = pattern
-            self._readers.add(name, pattern.reads)
+            self._readers.add(name, pattern.ordered_streams[0], pattern.reads)
         elif flaw is not None:
             self.unreadable[name] = flaw
 
@@ -153,7 +154,8 @@ class Known:
         if plan.desired != "running":
             return
         try:
-            stream, likeness = ordered_stream(pattern_in(plan.pattern.text)), unit_key_of(plan.pattern.text, plan.limits)
+            stream = stream_of(plan)
+            likeness = unit_key_of(plan.pattern.text, stream, plan.limits)
         except InvalidQueryError:
             # Another program wrote it, and no host runs it.
             self.shared_units.remove(plan.name)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.merged_streams import logical_stream, whole_of
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.estimates.colocation import ColocatedLoad
+from graphtide_query.estimates.colocation import ColocatedLoad, EngineLoad
 from graphtide_query.families import SERVICES, PlannerOptions, family_of, refuse_other_family
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.reads import reads_of
@@ -19,7 +21,7 @@ from graphtide_wire.reads_form import form_of
 
 from graphtide_planner.domain.passes import HostId, PassId
 from graphtide_planner.domain.shared_units import unit_key_of
-from graphtide_planner.domain.texts import pattern_in
+from graphtide_planner.domain.texts import pattern_in, stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,15 +81,15 @@ class PlanningPolicy:
 
 
 def pattern_of(record: PatternRecord) -> AnyPattern:
-    """Return the pattern that was registered.
+    """Return the pattern that was registered, under the name of its plan.
 
     Raises:
         InvalidQueryError: the text is wrong, or not of the name and the stream that it was registered for. Or it reads
             something else than others take it to read.
     """
     pattern = pattern_in(record.text)
-    stream = ordered_stream(pattern)
-    if (pattern.name, stream) != (record.name, record.stream):
+    stream, registered = ordered_stream(pattern), (whole_of(record.name), logical_stream(StreamName(record.stream)))
+    if (pattern.name, stream) != registered:
         message = (
             f"the text is of pattern {pattern.name!r} on {stream!r}, it was registered as {record.name!r} on {record.stream!r}"
         )
@@ -95,12 +97,7 @@ def pattern_of(record: PatternRecord) -> AnyPattern:
     if form_of(reads_of(pattern)) != record.reads:
         message = "the text reads something else than was registered: register it again"
         raise InvalidQueryError(message)
-    return pattern
-
-
-def stream_of(plan: PlanRecord) -> str:
-    """Return the stream that a published plan is for."""
-    return ordered_stream(pattern_in(plan.pattern.text))
+    return pattern if pattern.name == record.name else replace(pattern, name=PatternName(record.name))
 
 
 def make_plan(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assigned:
@@ -114,7 +111,7 @@ def make_plan(record: PatternRecord, known: Known, policy: PlanningPolicy) -> As
     """
     pattern, engine = pattern_of(record), record.options.engine
     refuse_other_family(pattern, engine)
-    found = family_of(pattern).assign(pattern, PlannerOptions(engine), _context(pattern, known, policy))
+    found = family_of(pattern).assign(pattern, PlannerOptions(engine), _context(pattern, record.stream, known, policy))
     considered = found.considered
     able = [each for each in considered if _is_served(each.physical.name, policy)]
     if not able:
@@ -140,7 +137,7 @@ def find_leader(record: PatternRecord, known: Known, policy: PlanningPolicy) -> 
         InvalidQueryError: see `pattern_of`.
     """
     pattern_of(record)
-    likeness = unit_key_of(record.text, record.limits)
+    likeness = unit_key_of(record.text, record.stream, record.limits)
     for name in () if likeness is None else known.shared_units.names(likeness):
         other, plan = known.patterns.get(name), known.plans[name]
         plan_status = known.plan_status(plan)
@@ -155,24 +152,25 @@ def is_better(new: Assigned, running: PlanRecord, known: Known, policy: Planning
 
     For an event pattern: whether its events come so much more or less often that its host should group it anew.
     """
-    snapshot = known.snapshot(ordered_stream(new.pattern))
+    stream = stream_of(running)
+    snapshot = known.snapshot(stream)
     if snapshot.edges < max(1, policy.drift.fewest_edges):
         return False
-    physical, context = plan_of(running.plan)[0], _context(new.pattern, known, policy)
+    physical, context = plan_of(running.plan)[0], _context(new.pattern, stream, known, policy)
     replans = ReplanPolicy(policy.margin, policy.drift)
     return family_of(new.pattern).is_better(new.pattern, new.physical, physical, context, replans)
 
 
-def _context(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> PlanningContext:
-    snapshot = known.snapshot(ordered_stream(pattern))
-    bare = PlanningContext(policy.unit, snapshot, colocated_load_of(pattern, known, policy), policy.budget)
+def _context(pattern: AnyPattern, stream: str, known: Known, policy: PlanningPolicy) -> PlanningContext:
+    snapshot = known.snapshot(stream)
+    bare = PlanningContext(policy.unit, snapshot, colocated_load_of(pattern, stream, known, policy), policy.budget)
     return replace(bare, evidence=known.counts.evidence(pattern, known.plans.get(pattern.name), bare))
 
 
-def colocated_load_of(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> ColocatedLoad:
+def colocated_load_of(pattern: AnyPattern, stream: str, known: Known, policy: PlanningPolicy) -> ColocatedLoad:
     """Return the co-located load of a pattern by each engine of its family: where it runs, else at the least loaded shard."""
     running = known.plans.get(pattern.name)
-    found, stream = {}, ordered_stream(pattern)
+    found: dict[str, EngineLoad] = {}
     for engine in family_of(pattern).names:
         service = SERVICES.get(engine, "")
         if policy.shards.get(service, 0) > 0:

@@ -9,10 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_wire.reads_form import reads_of
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from graphtide_wire.reads_form import ReadsForm
 
@@ -25,14 +23,14 @@ class Readers:
         default_factory=lambda: defaultdict(lambda: defaultdict(set))
     )
 
-    def add(self, name: str, reads: ReadsForm) -> None:
-        """Take a pattern."""
-        for stream, label in _places(reads):
+    def add(self, name: str, stream: str, reads: ReadsForm) -> None:
+        """Take a pattern that is matched on an ordered stream."""
+        for label in _labels(reads):
             self._by_stream[stream][label].add(name)
 
-    def remove(self, name: str, reads: ReadsForm) -> None:
+    def remove(self, name: str, stream: str, reads: ReadsForm) -> None:
         """Forget a pattern that was added with this."""
-        for stream, label in _places(reads):
+        for label in _labels(reads):
             self._by_stream[stream][label].discard(name)
             if not self._by_stream[stream][label]:
                 del self._by_stream[stream][label]
@@ -50,8 +48,6 @@ class Readers:
         return set().union(*(by_label.get(label, ()) for label in asked | {None})) if asked else set()
 
 
-def _places(reads: ReadsForm) -> Iterator[tuple[str, str | None]]:
+def _labels(reads: ReadsForm) -> Iterable[str | None]:
     labels: tuple[str | None, ...] = (None,) if reads.labels is None else reads.labels
-    stream = reads_of(reads).stream
-    for label in dict.fromkeys(labels):
-        yield stream, label
+    return dict.fromkeys(labels)

@@ -27,9 +27,10 @@ _MOST_TEXTS: Final = 65_536
 
 
 class Likeness(NamedTuple):
-    """What is equal of patterns that one engine can match: what they ask, and the bounds that hold."""
+    """What is equal of patterns that one engine can match: what they ask, of which ordered stream, and the bounds that hold."""
 
     form: str
+    stream: str
     limits: LimitsForm
 
 
@@ -118,14 +119,14 @@ class SharedUnits:
             del self._loads[shared]
 
 
-def unit_key_of(text: str, limits: LimitsForm) -> Likeness | None:
-    """Return what is equal of patterns that a host can match by one engine; None if it is matched alone.
+def unit_key_of(text: str, stream: str, limits: LimitsForm) -> Likeness | None:
+    """Return what is equal of patterns on an ordered stream that a host can match by one engine; None if it is matched alone.
 
     Raises:
         InvalidQueryError: the text is wrong.
     """
     form = _form(text)
-    return None if form is None else Likeness(form, limits.effective)
+    return None if form is None else Likeness(form, stream, limits.effective)
 
 
 @lru_cache(maxsize=_MOST_TEXTS)

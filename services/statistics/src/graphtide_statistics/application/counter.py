@@ -248,4 +248,4 @@ class Counter:
 
 
 def _take_pattern(record: Record, windows: Windows) -> None:
-    windows.take((record.key or b"").decode(errors="replace"), control.registered_reads(record.value))
+    windows.take((record.key or b"").decode(errors="replace"), control.ordered_reads(record.value))

@@ -28,8 +28,8 @@ class Windows:
     _lookbacks: Lookbacks = field(default_factory=Lookbacks)
 
     def take(self, name: str, reads: Reads | None) -> None:
-        """Take what a pattern reads, several streams as what they merge to; None of one that is deleted or cannot be read."""
-        self._lookbacks.take(name, None if reads is None else reads.of_ordered)
+        """Take what a pattern reads of ordered streams; None of one that is deleted or cannot be read."""
+        self._lookbacks.take(name, reads)
 
     def streams(self) -> set[StreamName]:
         """Return the streams whose ordered edges patterns take."""

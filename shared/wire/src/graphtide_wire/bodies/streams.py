@@ -53,7 +53,10 @@ _STATEMENT: Final[dict[str, Any]] = {
 
 
 class Stream(Body, frozen=True, kw_only=True):
-    """A stream; dead letters are counted by offsets, so there may be a few less."""
+    """A stream; dead letters are counted by offsets, so there may be a few less.
+
+    `parts` is in how many parts its statement divides it, and null where it is one. Then `first` and `end` are sums over them.
+    """
 
     schema: ClassVar[str | None] = "StreamOut"
     examples: ClassVar[tuple[dict[str, Any], ...]] = (_STREAM,)
@@ -64,6 +67,7 @@ class Stream(Body, frozen=True, kw_only=True):
     end: int
     dead_letters: int
     patterns: tuple[str, ...] = ()
+    parts: int | None = None
 
 
 class StreamsPage(Body, frozen=True, kw_only=True):
