@@ -150,8 +150,8 @@ def test_what_is_not_looked_at_is_said() -> None:
     for ts in range(5):
         stream.write((ts, str(ts)))
     edges = Edges(log, TOPICS, most_edges=2)
-    assert (edges.find("s", ["4"], None, None).is_whole, edges.find("s", ["0"], None, None).is_whole) == (False, False)
-    near = edges.find("s", ["0"], 0, 1)
+    assert (edges.find([S], ["4"], None, None).is_whole, edges.find([S], ["0"], None, None).is_whole) == (False, False)
+    near = edges.find([S], ["0"], 0, 1)
     assert ([each.id for each in near.edges], near.is_whole) == (["0"], True)
 
 
@@ -185,7 +185,7 @@ def test_all_edges_of_the_times_are_found(
         if each[2] in asked and (since is None or each[1] >= since) and (until is None or each[1] < until)
     ]
     newest = max((epoch for epoch, _, _ in is_in), default=0)
-    found = Edges(log, TOPICS).find("s", asked, since, until)
+    found = Edges(log, TOPICS).find([S], asked, since, until)
     assert [(each.ts, each.id) for each in found.edges] == [(ts, id) for epoch, ts, id in reversed(is_in) if epoch == newest]
     assert found.is_whole
-    assert Edges(log, TOPICS).match("s", "p", Place(0, 0)) is None
+    assert Edges(log, TOPICS).match([S], "p", Place(0, 0)) is None

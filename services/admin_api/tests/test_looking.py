@@ -191,7 +191,7 @@ def test_streams_are_listed_with_their_patterns(deployment: Deployment) -> None:
     deployment.http.post("/api/v1/patterns", json={"text": TEXT})
     deployment.writer.write([Message(TOPICS.ordered(S), None, b"edges", partition=0)])
     (stream,) = deployment.http.get("/api/v1/streams").json()["streams"]
-    assert stream == {"name": "s", "partitions": 4, "first": 0, "end": 1, "dead_letters": 0, "patterns": ["p"]}
+    assert stream == {"name": "s", "partitions": 4, "first": 0, "end": 1, "dead_letters": 0, "patterns": ["p"], "parts": None}
 
 
 def test_a_stream_is_shown_with_how_far_it_was_put_in_order(deployment: Deployment) -> None:

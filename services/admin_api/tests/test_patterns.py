@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_admin_api.application.view import asked_names
+from graphtide_admin_api.domain.placement import Placement
 from graphtide_admin_api.domain.registration import Moment, PatternRequest, apply_change, register
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
@@ -111,10 +112,10 @@ def test_what_a_pattern_reads_is_written_with_its_text(deployment: Deployment) -
 
 def test_a_text_that_is_put_again_is_written_anew_where_it_reads_something_else() -> None:
     """As a later release may find, without another version of the pattern."""
-    moment = Moment(AT, {"s": 7})
-    first = register(PatternRequest(TEXT), 1, moment)
+    moment, placement = Moment(AT, {"s": 7}), Placement(StreamName("s"))
+    first = register(PatternRequest(TEXT), 1, moment, placement)
     older = replace(first, reads=ReadsForm(("s",), LookbackForm("5"), ("pays",), ()))
-    again = apply_change(older, PatternRequest(TEXT), 2, moment)
+    again = apply_change(older, PatternRequest(TEXT), 2, moment, placement)
     assert (again.reads, again.version, again.start) == (first.reads, 1, 7)
 
 

@@ -93,7 +93,7 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
         results=Results(log, topics, recent),
         streams=Streams(log, topics),
         schemas=StreamSchemas(log, topics, view),
-        statements=StreamStatements(log, topics, clock, view, settings.unit),
+        statements=StreamStatements(log, topics, clock, view, registry, unit=settings.unit),
         first_look=FirstLook(log, topics),
         operations=operations,
         deleting=Deleting(log, topics, view, registry, operations),

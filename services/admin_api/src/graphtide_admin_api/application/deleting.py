@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import sources
+from graphtide_core.merged_streams import sources, whole_of
 from graphtide_core.ports.log import Message
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_telemetry import events
@@ -71,9 +71,9 @@ class Deleting:
         _LOG.info(events.STREAM_DELETED, stream=name)
 
     def _merged_of(self, stream: StreamName, topics: Iterable[str]) -> list[StreamName]:
-        """Return the merged streams that consist of a stream among others."""
+        """Return the parts of a stream, and the merged streams that consist of it or of its parts, among others."""
         found = {StreamName(name) for topic in topics if (name := self._topics.stream_of(topic)) is not None}
-        return sorted(name for name in found if name != stream and stream in sources(name))
+        return sorted(name for name in found if name != stream and stream in map(whole_of, sources(name)))
 
     def _refuse_if_read(self, name: str, patterns: list[str], going: Sequence[StreamName]) -> None:
         of_its_name = self._view.pattern(name)

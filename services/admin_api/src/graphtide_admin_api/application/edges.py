@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.errors import PoisonRecordError
-from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_log.window_log import Instant, between, first_since, newest_before
@@ -24,8 +23,9 @@ from graphtide_wire.ordered import MADE, MARKS
 from graphtide_admin_api.application.pages import backwards
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
+    from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Log, LogReader, Record
     from graphtide_wire.place import Place
     from graphtide_wire.topics import Topics
@@ -108,17 +108,21 @@ class Edges:
         self._topics = topics
         self._most_edges = most_edges
 
-    def find(self, stream: str, ids: Iterable[str], since: int | None, until: int | None) -> Found:
-        """Return the edges with these ids and `since <= ts < until`, of the newest epoch that has any of them.
+    def find(self, streams: Sequence[StreamName], ids: Iterable[str], since: int | None, until: int | None) -> Found:
+        """Return the edges with these ids and `since <= ts < until`, of the newest epoch of each stream that has any of them.
 
         Raises:
             TransientError: the log does not answer.
         """
-        with closing(self._by_epochs(stream, frozenset(ids), since, until)) as epochs:
-            return next(epochs, Found([], is_whole=True))
+        wanted, founds = frozenset(ids), list[Found]()
+        for stream in streams:
+            with closing(self._by_epochs(stream, wanted, since, until)) as epochs:
+                founds.append(next(epochs, Found([], is_whole=True)))
+        edges = sorted((edge for found in founds for edge in found.edges), key=lambda edge: -edge.ts)
+        return Found(edges, is_whole=all(found.is_whole for found in founds))
 
-    def match(self, stream: str, pattern: str, place: Place) -> Shown | None:
-        """Return the match of a pattern at a place, with its edges; None if there is none.
+    def match(self, streams: Sequence[StreamName], pattern: str, place: Place) -> Shown | None:
+        """Return the match of a pattern at a place, with its edges of one of these streams; None if there is none.
 
         Raises:
             TransientError: the log does not answer.
@@ -133,22 +137,25 @@ class Edges:
             return None
         of_names = ([ids] if isinstance(ids, str) else ids for ids in named.values())
         ids, best = frozenset(chain.from_iterable(of_names)), dict[str, Edge]()
-        with closing(self._by_epochs(stream, ids, match.first_ts, match.last_ts + 1)) as epochs:
-            for found in epochs:
-                # The newest edge of an id, in the epoch that has the most of them: ids may come again.
-                newest = {edge.id: edge for edge in reversed(found.edges)}
-                best = newest if len(newest) > len(best) else best
-                if len(best) == len(ids):
-                    break
+        for stream in streams:
+            with closing(self._by_epochs(stream, ids, match.first_ts, match.last_ts + 1)) as epochs:
+                for found in epochs:
+                    # The newest edge of an id, in the epoch that has the most of them: ids may come again.
+                    newest = {edge.id: edge for edge in reversed(found.edges)}
+                    best = newest if len(newest) > len(best) else best
+                    if len(best) == len(ids):
+                        break
+            if len(best) == len(ids):
+                break
         found_of = {
             name: best.get(of) if isinstance(of, str) else [best.get(each) for each in of] for name, of in named.items()
         }
         return Shown(event.body, found_of)
 
-    def _by_epochs(self, stream: str, ids: frozenset[str], since: int | None, until: int | None) -> Generator[Found]:
+    def _by_epochs(self, stream: StreamName, ids: frozenset[str], since: int | None, until: int | None) -> Generator[Found]:
         """Yield what is found in each epoch that has any of these edges, the newest first; the last one where it is cut off."""
         reader, budget = self._log.reader(None), _Budget(self._most_edges)
-        place = TopicPartition(self._topics.ordered(StreamName(stream)), 0)
+        place = TopicPartition(self._topics.ordered(stream), 0)
         try:
             if not ids or place not in reader.partitions(place.topic):
                 return

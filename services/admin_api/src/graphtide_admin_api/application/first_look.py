@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import logical_stream
 from graphtide_core.ports.log import TopicPartition
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_native.statistics import StreamStatistics
@@ -45,11 +46,13 @@ class FirstLook:
             return []
 
     def _warnings(self, record: PatternRecord, reader: LogReader) -> list[str]:
-        place = TopicPartition(self._topics.ordered(StreamName(record.stream)), 0)
-        first, end = reader.ends([place])[place]
-        if first == end:
-            hint = lacking_stream(record.stream, self._with_edges(reader))
+        places = [TopicPartition(self._topics.ordered(stream), 0) for stream in record.ordered_streams]
+        filled = {place: (first, end) for place, (first, end) in reader.ends(places).items() if first != end}
+        if not filled:
+            hint = lacking_stream(logical_stream(StreamName(record.stream)), self._with_edges(reader))
             return [] if hint is None else [hint]
+        # Keys are in parts by their hashes, so one part has the names that others have.
+        place, (first, end) = next(iter(filled.items()))
         seen = self._seen(reader, place, max(first, end - _MOST_RECORDS))
         return list(seen.lacking(asked_names(record.text)))
 
@@ -58,7 +61,8 @@ class FirstLook:
         there = {topic: name for topic in self._log.admin().topics() if (name := self._topics.stream_of(topic)) is not None}
         begin = f"{self._topics.prefix}.ordered."
         places = {TopicPartition(topic, 0): name for topic, name in there.items() if topic.startswith(begin)}
-        return {places[place] for place, (_, end) in reader.ends(places).items() if end > 0} if places else set()
+        filled = {places[place] for place, (_, end) in reader.ends(places).items() if end > 0} if places else set()
+        return {logical_stream(StreamName(name)) for name in filled}
 
     def _seen(self, reader: LogReader, place: TopicPartition, start: int) -> SeenNames:
         """Return the labels of the last edges."""

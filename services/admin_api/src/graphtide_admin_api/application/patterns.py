@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.colliding_topics import refuse_colliding
 from graphtide_core.errors import CollidingTopicError, InvalidQueryError, TransientError
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import is_merged, sources
+from graphtide_core.merged_streams import is_merged, part_in, sources
 from graphtide_core.ports.log import TopicPartition
+from graphtide_wire.topics import DEFAULT_PARTITIONS
 
+from graphtide_admin_api.domain.placement import Placement, place
 from graphtide_admin_api.domain.problems import ProblemError, no_pattern
 from graphtide_admin_api.domain.registration import (
     Moment,
@@ -26,6 +28,7 @@ from graphtide_admin_api.domain.registration import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, TopicSpec
     from graphtide_wire.control import PatternRecord
@@ -70,7 +73,8 @@ class Patterns:
         def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             if old is not None:
                 raise ProblemError(409, "exists", f"there is a pattern {old.name!r} already; PUT replaces it")
-            return register(request, self._view.last_version(pattern.name) + 1, moment_of(ordered_stream(pattern)))
+            placement = self._place(pattern)
+            return register(request, self._view.last_version(pattern.name) + 1, moment_of(placement.stream), placement)
 
         return self._changed(pattern.name, change)
 
@@ -89,27 +93,29 @@ class Patterns:
         def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             nonlocal was_there
             was_there = old is not None
-            moment = moment_of(ordered_stream(pattern))
-            fresh = register(request, self._view.last_version(name) + 1, moment)
+            placement = self._place(pattern)
+            moment = moment_of(placement.stream)
+            fresh = register(request, self._view.last_version(name) + 1, moment, placement)
             if old is None:
                 if if_match is not None:
                     raise ProblemError(412, "precondition-failed", f"there is no pattern {name!r} yet")
                 return fresh
             check_match(old, if_match)
             whole = PatternRequest(request.text, fresh.limits, fresh.options.engine, fresh.state)
-            return apply_change(old, whole, self._next_version(old), moment)
+            return apply_change(old, whole, self._next_version(old), moment, placement)
 
         return self._changed(name, change, force=force), not was_there
 
     def patch(self, name: str, request: PatternRequest, if_match: str | None, *, force: bool = False) -> PatternRecord:
         """Change a part of a pattern."""
-        stream = ordered_stream(read(request.text)) if request.text is not None else self.get(name)[0].stream
+        pattern = None if request.text is None else read(request.text)
 
         def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             if old is None:
                 raise no_pattern(name)
             check_match(old, if_match)
-            return apply_change(old, request, self._next_version(old), moment_of(stream))
+            placement = Placement(StreamName(old.stream), old.local is True) if pattern is None else self._place(pattern)
+            return apply_change(old, request, self._next_version(old), moment_of(placement.stream), placement)
 
         return self._changed(name, change, force=force)
 
@@ -165,6 +171,11 @@ class Patterns:
         if new is None:
             raise no_pattern(name)
         return new
+
+    def _place(self, pattern: AnyPattern) -> Placement:
+        """Return where a pattern is matched, by the statements of its streams."""
+        known = {name: self._view.definition(name) for name in pattern.streams}
+        return place(pattern, {name: each for name, each in known.items() if each is not None and each.partition is not None})
 
     def _next_version(self, old: PatternRecord) -> int:
         return max(old.version, self._view.last_version(old.name)) + 1
@@ -247,9 +258,17 @@ class Patterns:
         name = StreamName(stream)
         names = dict.fromkeys((*sources(name), name))
         try:
-            return [spec for each in names if not self._is_of_view(each, made) for spec in self._topics.of_stream(each)]
+            return [spec for each in names if not self._is_of_view(each, made) for spec in self._specs_of(each)]
         except InvalidQueryError as error:
             raise ProblemError(422, "invalid-pattern", str(error)) from error
+
+    def _specs_of(self, stream: StreamName) -> Sequence[TopicSpec]:
+        """Return the topics of a stream; a part has as many raw partitions as the whole, whose order it keeps."""
+        if (part := part_in(stream)) is None:
+            return self._topics.of_stream(stream)
+        with closing(self._log.reader(None)) as reader:
+            partitions = len(reader.partitions(self._topics.raw(StreamName(part.whole))))
+        return self._topics.of_stream(stream, partitions=partitions or DEFAULT_PARTITIONS)
 
     def _moment(self, stream: str) -> Moment:
         """Return the time, and the ends of the stream and of those that it is merged from; missing topics are made.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, PoisonRecordError
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import is_merged
+from graphtide_core.merged_streams import is_merged, logical_stream, parts_of
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.window_log import edges_between
 from graphtide_ordering.progress_reports import progress_of
@@ -18,6 +18,8 @@ from graphtide_wire.place import Place, Places
 from graphtide_admin_api.application.pages import Extent, Page, page_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from graphtide_core.ports.log import Log, LogReader, Record
     from graphtide_ordering.stream_progress import StreamProgress
     from graphtide_wire.dead_letters import DeadLetterRecord
@@ -33,7 +35,7 @@ _LETTERS_AT_ONCE: Final = 64
 class Stream:
     """A stream: partitions of its raw topic, where its ordered edges begin and end, dead letters that are kept (at most).
 
-    A merged one has no raw topic, and so no partition of it.
+    A merged one has no raw topic, and so no partition of it. The begins and ends of a divided one are sums over its parts.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Stream:
     first: int
     end: int
     dead_letters: int
+    parts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,28 +72,28 @@ class Streams:
         self._topics = topics
 
     def names(self) -> list[str]:
-        """Return the streams that have topics."""
+        """Return the streams that have topics; parts belong to their whole."""
         found = {self._topics.stream_of(topic) for topic in self._log.admin().topics()}
-        return sorted(name for name in found if name is not None)
+        return sorted(name for name in found if name is not None and logical_stream(StreamName(name)) == name)
 
-    def all(self) -> list[Stream]:
-        """Return every stream."""
+    def all(self, parts_of: Callable[[str], int | None]) -> list[Stream]:
+        """Return every stream, given the number of parts of each that is divided."""
         reader = self._log.reader(None)
         try:
-            return [self._stream(reader, StreamName(name)) for name in self.names()]
+            return [self._stream(reader, StreamName(name), parts_of(name)) for name in self.names()]
         finally:
             reader.close()
 
-    def one(self, name: str) -> tuple[Stream, NotedProgress | None] | None:
-        """Return a stream, and its progress if it was put in order; None if there is no such stream."""
+    def one(self, name: str, parts: int | None) -> tuple[Stream, NotedProgress | None] | None:
+        """Return a stream in so many parts, and its progress if it was put in order; None if there is no such stream."""
         if name not in self.names():
             return None
         reader = self._log.reader(None)
         try:
-            stream = self._stream(reader, StreamName(name))
+            stream = self._stream(reader, StreamName(name), parts)
         finally:
             reader.close()
-        stream_progress = progress_of(self._log, self._topics, StreamName(name))
+        stream_progress = progress_of(self._log, self._topics, StreamName(name), parts)
         return stream, None if stream_progress is None else NotedProgress(stream_progress, stream_progress.note(name))
 
     def edges_from(self, name: str, position: int) -> int:
@@ -143,12 +146,13 @@ class Streams:
             return []
         return records
 
-    def _stream(self, reader: LogReader, name: StreamName) -> Stream:
+    def _stream(self, reader: LogReader, name: StreamName, parts: int | None) -> Stream:
         topics = self._topics
-        first, end = self._bounds(reader, topics.ordered(name))
+        ordered = [self._bounds(reader, topics.ordered(each)) for each in ((name,) if parts is None else parts_of(name, parts))]
+        first, end = sum(each for each, _ in ordered), sum(each for _, each in ordered)
         first_letter, end_of_letters = self._bounds(reader, topics.dead_letters(name))
         partitions = 0 if is_merged(name) else len(reader.partitions(topics.raw(name)))
-        return Stream(name, partitions, first, end, end_of_letters - first_letter)
+        return Stream(name, partitions, first, end, end_of_letters - first_letter, parts)
 
     def _bounds(self, reader: LogReader, topic: str) -> tuple[int, int]:
         bounds = reader.ends(reader.partitions(topic))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import logical_stream
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, EventTime, TimeUnit
 from graphtide_core.time_text import instant_of, nanoseconds_of
@@ -136,6 +137,10 @@ class Results:
 
     def _valid(self, record: PatternRecord, pattern_status: PatternStatus, asked: Asked) -> ValidAt:
         (query, stays), version = _query(record), _version(record, asked)
+        if record.local is True:
+            whole = logical_stream(StreamName(record.stream))
+            detail = f"each part of stream {whole!r} answers {record.name!r} by itself, so none knows all that is valid"
+            raise ProblemError(409, "results-in-parts", f"{detail}: read its matches")
         reader = self._log.reader(None)
         try:
             # Before the stream is looked at: then no match is later than its newest edge.

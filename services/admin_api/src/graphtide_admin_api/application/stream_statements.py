@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogTransactor
+    from graphtide_core.stream_partition import Partition
     from graphtide_core.time import TimeUnit
     from graphtide_wire.topics import Topics
 
+    from graphtide_admin_api.application.registry import Registry
     from graphtide_admin_api.application.view import View
 
     Following = Callable[[StatementRecord | None, int], StatementRecord]
@@ -33,17 +35,19 @@ if TYPE_CHECKING:
 
 _ATTEMPTS: Final = 5
 _SEEN_SECONDS: Final = 5.0
+_MOST_NAMED: Final = 10
 
 
 class StreamStatements:
     """Registers statements; safe for threads."""
 
-    def __init__(self, log: Log, topics: Topics, clock: Clock, view: View, unit: TimeUnit) -> None:
+    def __init__(self, log: Log, topics: Topics, clock: Clock, view: View, registry: Registry, *, unit: TimeUnit) -> None:
         """Work on a log; times count in the unit that plans of patterns have, or else in this one."""
         self._log = log
         self._topics = topics
         self._clock = clock
         self._view = view
+        self._registry = registry
         self._unit = unit
         self._lock = Lock()
 
@@ -53,7 +57,8 @@ class StreamStatements:
         Another text is a new version; the same text changes nothing. The stream is made if it is not there.
 
         Raises:
-            ProblemError: the text is not the statement of this stream, or the stream takes no records.
+            ProblemError: the text is not the statement of this stream, or the stream takes no records. Or it is divided into
+                other parts than before, and patterns read it.
             TransientError: the log does not answer, or others write all the time. Whether it holds is then not known.
         """
         definition = read_statement(stream, text, self._view.unit() or self._unit)
@@ -64,7 +69,7 @@ class StreamStatements:
                 return old
             return StatementRecord.of(text, definition, version, self._clock.now())
 
-        old, new = self._replace(stream, following)
+        old, new = self._replace(stream, definition.partition, following)
         return new, old is None or old.is_removed
 
     def remove(self, stream: str) -> None:
@@ -80,7 +85,7 @@ class StreamStatements:
                 raise ProblemError(404, "not-found", f"stream {stream!r} has no statement")
             return StatementRecord.removed(stream, version, self._clock.now())
 
-        self._replace(stream, following)
+        self._replace(stream, None, following)
 
     def _make(self, stream: str) -> None:
         view = self._view.pattern(stream)
@@ -92,12 +97,33 @@ class StreamStatements:
         except CollidingTopicError as error:
             raise ProblemError(409, "name-collides", str(error)) from error
 
-    def _replace(self, stream: str, following: Following) -> tuple[StatementRecord | None, StatementRecord]:
-        """Write what follows the registered version; return that version, and the one that holds now, once it is seen."""
-        with self._lock:
-            old, new = self._replaced(stream, following)
-        self._view.wait_for_statement(new, _SEEN_SECONDS)
-        return old, new
+    def _replace(
+        self, stream: str, partition: Partition | None, following: Following
+    ) -> tuple[StatementRecord | None, StatementRecord]:
+        """Write what follows the registered version; return that version, and the one that holds now, once it is seen.
+
+        Where it divides the stream otherwise than before, no pattern may read the stream, and none is registered meanwhile.
+        """
+        written: list[tuple[StatementRecord | None, StatementRecord]] = []
+
+        def write() -> None:
+            with self._lock:
+                written.append(self._replaced(stream, following))
+            self._view.wait_for_statement(written[0][1], _SEEN_SECONDS)
+
+        def unless_read(patterns: list[str]) -> None:
+            if patterns:
+                named = ", ".join(patterns[:_MOST_NAMED]) + (" and others" if len(patterns) > _MOST_NAMED else "")
+                detail = f"the statement divides stream {stream!r} otherwise than before, and patterns read it: {named}"
+                hint = "Delete them first, and register them again: they begin where the parts end then"
+                raise ProblemError(409, "stream-in-use", f"{detail}. {hint}", extra={"patterns": patterns})
+            write()
+
+        if partition == self._view.partition(stream):
+            write()
+        else:
+            self._registry.exclusively(stream, unless_read)
+        return written[0]
 
     def _replaced(self, stream: str, following: Following) -> tuple[StatementRecord | None, StatementRecord]:
         for _ in range(_ATTEMPTS):

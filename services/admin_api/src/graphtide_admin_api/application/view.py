@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
+from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import logical_stream, name_part, part_in, whole_of
 from graphtide_core.time import TimeUnit
 from graphtide_log.follower import Follower
 from graphtide_query import parse, print_pattern
@@ -21,8 +23,9 @@ from graphtide_telemetry import events
 from graphtide_wire import control, hosts, match_counts, statistics, stream_schema, stream_statement
 from graphtide_wire.control import PlanRecord
 from graphtide_wire.hosts import HostRecord
+from graphtide_wire.stream_definition import definition_of
 
-from graphtide_admin_api.domain.pattern_status import PatternStatus, pattern_status_of
+from graphtide_admin_api.domain.pattern_status import PatternStatus, pattern_status_of, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, Record
+    from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_core.stream_partition import Partition
     from graphtide_wire.control import PatternRecord, StatusRecord
     from graphtide_wire.hosts import ScalingRecord
     from graphtide_wire.match_counts import CountsRecord
@@ -95,6 +100,11 @@ def stream_of(text: str) -> str | None:
         return None
 
 
+def _stream_of(plan: PlanRecord) -> str | None:
+    """Return the ordered stream of a plan."""
+    return plan.stream if isinstance(plan.stream, str) else stream_of(plan.pattern.text)
+
+
 class IncompleteError(TransientError):
     """Not all that was there at the start was read yet, so it is not known what is missing."""
 
@@ -146,14 +156,20 @@ class Known:
             _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
 
     def pattern_status(self, record: PatternRecord) -> PatternStatus:
-        """Return the status of a pattern."""
-        plan, said = self.plans.get(record.name), self.said.get(record.name, {})
-        status = said.get(f"{plan.service}.{plan.shard}") if plan is not None else None
-        pattern_status = pattern_status_of(record, plan, status, said.get(f"{_PLANNER}.0"))
+        """Return the status of a pattern; of one that parts match by themselves, that of all parts together."""
+        parts = [part for stream in record.ordered_streams if record.local is True and (part := part_in(stream)) is not None]
+        names = [name_part(record.name, part.number, part.parts) for part in parts]
+        pattern_status = together([self._status_of(record, name) for name in names or [record.name]])
         if pattern_status.state == "running" and (idle := self._idle_view(record)) is not None:
             pattern_status = replace(pattern_status, reason="; ".join(filter(None, (pattern_status.reason, idle))))
         counts = self.counts.get(record.name)
         return pattern_status if counts is None else replace(pattern_status, reported=counts.since(record.registration)[0])
+
+    def _status_of(self, record: PatternRecord, name: str) -> PatternStatus:
+        """Return the status of a pattern whose plan has this name."""
+        plan, said = self.plans.get(name), self.said.get(name, {})
+        status = said.get(f"{plan.service}.{plan.shard}") if plan is not None else None
+        return pattern_status_of(record, plan, status, said.get(f"{_PLANNER}.0"))
 
     def _idle_view(self, record: PatternRecord) -> str | None:
         """Return which view that a pattern reads reports nothing, and why; None if each does.
@@ -179,11 +195,7 @@ class Known:
         elif record.topic == topics.plans:
             self._take_plan(record, name)
         elif record.topic == topics.status:
-            pattern_name, _, host = name.rpartition("@")
-            said = self.said.setdefault(pattern_name, {})
-            said.pop(host, None)
-            if record.value is not None:
-                said[host] = control.decode_status(record.value)
+            self._take_status(record, name)
         elif record.topic == topics.counts:
             self.counts.pop(name, None)
             if record.value is not None:
@@ -200,11 +212,20 @@ class Known:
             if record.value is not None:
                 self.statistics[name] = statistics.decode_statistics(record.value)
 
+    def _take_status(self, record: Record, name: str) -> None:
+        pattern_name, _, host = name.rpartition("@")
+        said = self.said.setdefault(pattern_name, {})
+        said.pop(host, None)
+        if record.value is not None:
+            said[host] = control.decode_status(record.value)
+            if (part := part_in(pattern_name)) is not None:
+                self._note_version(part.whole, said[host].version)
+
     def _take_plan(self, record: Record, name: str) -> None:
         self.plans.pop(name, None)
         if record.value is not None:
             plan = control.decode_plan(record.value)
-            self._note_version(name, plan.version)
+            self._note_version(whole_of(name), plan.version)
             if isinstance(plan, PlanRecord):
                 self.plans[name] = plan
 
@@ -321,6 +342,16 @@ class View:
         with self._changed:
             return self._changed.wait_for(is_seen, timeout)
 
+    def definition(self, stream: str) -> StreamDefinition | None:
+        """Return what the statement of a stream says; None if it has none."""
+        record = self.statement(stream)
+        return None if record is None or record.definition is None else definition_of(record.definition)
+
+    def partition(self, stream: str) -> Partition | None:
+        """Return what divides a stream; None if nothing does."""
+        definition = self.definition(stream)
+        return None if definition is None else definition.partition
+
     def statement(self, stream: str) -> StatementRecord | None:
         """Return the STREAM statement of a stream; None if none is registered."""
         with self._changed:
@@ -357,7 +388,7 @@ class View:
         # What a pattern has matched was there, though it may be rare.
         is_seen = self.pattern_status(record).reported > 0
         form = _Form(record.text, _by_text(record.text))
-        return self._warnings(form, asked_names(record.text), record.stream, are_names_seen=is_seen)
+        return self._warnings(form, asked_names(record.text), record.ordered_streams[0], are_names_seen=is_seen)
 
     def warnings_before(self, pattern: AnyPattern) -> list[str]:
         """Return the same of a pattern that is not registered; what needs snapshots is left out until they were read."""
@@ -370,12 +401,13 @@ class View:
     def _warnings(self, form: _Form, asked: AskedNames, stream: str, *, are_names_seen: bool) -> list[str]:
         with self._changed:
             known = self._known()
-            measured = {name for name, each in known.statistics.items() if each.snapshot.edges}
+            measured = {logical_stream(StreamName(name)) for name, each in known.statistics.items() if each.snapshot.edges}
             names, counted, unit = known.names(stream), known.statistics.get(stream), known.unit()
-        kinds = {**self.schema(stream, "seen"), **self.schema(stream, "declared")}
+        logical = logical_stream(StreamName(stream))
+        kinds = {**self.schema(logical, "seen"), **self.schema(logical, "declared")}
         numbers = {name for name, kind in kinds.items() if kind in {"integer", "number"}}
         said = notes(asked, None if are_names_seen else names, numbers)
-        more = (lacking_stream(stream, measured), self._burst(form, counted, unit))
+        more = (lacking_stream(logical, measured), self._burst(form, counted, unit))
         return [*said, *(each for each in more if each is not None)]
 
     def _burst(self, form: _Form, counted: StatisticsRecord | None, unit: TimeUnit | None) -> str | None:
@@ -396,7 +428,7 @@ class View:
         """Return the patterns with plans on a stream, those among them that were deleted and are still being stopped."""
         with self._changed:
             plans = list(self._known().plans.values())
-        return sorted(plan.name for plan in plans if stream_of(plan.pattern.text) == stream)
+        return sorted(plan.name for plan in plans if _stream_of(plan) == stream)
 
     def last_version(self, name: str) -> int:
         """Return the greatest known version of a name, of deleted patterns too; 0 if there was none."""

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from msgspec import UNSET
+from graphtide_core.merged_streams import part_in
+from graphtide_wire.control import ItemStatus
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
+
+_MOST_NAMED: Final = 5
+"""Parts that a reason names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +61,45 @@ def pattern_status_of(
     if plan.desired == "paused" or (current.state == "paused" and current.reason is None):
         return PatternStatus("pending", None, plan, current)
     return PatternStatus(current.state, current.reason, plan, current)
+
+
+_ORDER: Final = ("failed", "paused", "pending", "moving", "running")
+"""States of parts: the first that any of them has is that of all."""
+
+
+def together(parts: Sequence[PatternStatus]) -> PatternStatus:
+    """Return the status of a pattern that parts of its stream match by themselves.
+
+    It has the first state of `_ORDER` that a part has, with that part's plan. Counts are sums, and the position is not known.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    first = min(parts, key=lambda each: _ORDER.index(each.state) if each.state in _ORDER else len(_ORDER))
+    of_it = [part_in(each.plan.name) for each in parts if each.state == first.state and each.plan is not None]
+    numbers = ", ".join(str(part.number) for part in of_it[:_MOST_NAMED] if part is not None)
+    more = " and others" if len(of_it) > _MOST_NAMED else ""
+    reason = first.reason if first.reason is None or len(of_it) == len(parts) else f"part {numbers}{more}: {first.reason}"
+    said = [each.status for each in parts if each.status is not None]
+    return PatternStatus(first.state, reason, first.plan, _sum(said))
+
+
+def _sum(said: Sequence[StatusRecord]) -> StatusRecord | None:
+    """Return what the hosts of all parts counted, as of one; its state is that of the first."""
+    if not said:
+        return None
+    items: dict[str, ItemStatus] = {}
+    for item in (item for each in said for item in each.items):
+        known = items.get(item.name, ItemStatus(item.name, 0, 0, 0))
+        items[item.name] = ItemStatus(item.name, known.alive + item.alive, known.peak + item.peak, known.created + item.created)
+    worked = [each.work for each in said if not isinstance(each.work, UnsetType)]
+    return replace(
+        min(said, key=lambda each: _ORDER.index(each.state) if each.state in _ORDER else len(_ORDER)),
+        at=max(each.at for each in said),
+        matches=sum(each.matches for each in said),
+        partial_matches=sum(each.partial_matches for each in said),
+        state_bytes=sum(each.state_bytes for each in said),
+        work=sum(worked) if worked else UNSET,
+        suppressed=sum(each.suppressed for each in said if not isinstance(each.suppressed, UnsetType)) or UNSET,
+        items=tuple(items.values()),
+        position=None,
+    )

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
+from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import is_merged
 from graphtide_query import parse
 from graphtide_query.bursts import burst_of
 from graphtide_query.families import AUTO, refuse_other_family
@@ -22,9 +24,10 @@ from graphtide_query.views import refuse_view_cycles
 from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
 from graphtide_wire.reads_form import form_of
 from graphtide_wire.topics import check_ordered, check_stream
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 
+from graphtide_admin_api.domain.placement import Placement
 from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern, place_of
 
 if TYPE_CHECKING:
@@ -140,13 +143,14 @@ def check_burst(pattern: AnyPattern, limits: LimitsForm) -> None:
         raise ProblemError(422, "too-many-matches", f"{detail}: {burst.text}")
 
 
-def register(request: PatternRequest, version: int, moment: Moment) -> PatternRecord:
+def register(request: PatternRequest, version: int, moment: Moment, placement: Placement | None = None) -> PatternRecord:
     """Return the record of a new pattern.
 
     Args:
         request: what it is to be; the text is needed.
         version: one that no pattern of the name had.
         moment: when.
+        placement: where it is matched; without one on the stream that its text names.
 
     Raises:
         ProblemError: the text is not a pattern, or has a window of edges. Or there is no such engine, or its first match is
@@ -158,30 +162,30 @@ def register(request: PatternRequest, version: int, moment: Moment) -> PatternRe
     check_engine(options.engine, pattern)
     limits = request.limits or LimitsForm()
     check_burst(pattern, limits)
-    stream = ordered_stream(pattern)
-    return _mark(
-        PatternRecord(
-            name=pattern.name,
-            version=version,
-            text=text,
-            stream=stream,
-            state=request.state or "active",
-            created_at=moment.now,
-            updated_at=moment.now,
-            etag="",
-            reads=form_of(reads_of(pattern)),
-            limits=limits,
-            options=options,
-            start=moment.ends.get(stream),
-            registration=version,
-            view=pattern.is_view or UNSET,
-            source_ends=_source_ends(pattern, moment),
-        )
+    record = PatternRecord(
+        name=pattern.name,
+        version=version,
+        text=text,
+        stream=ordered_stream(pattern),
+        state=request.state or "active",
+        created_at=moment.now,
+        updated_at=moment.now,
+        etag="",
+        reads=form_of(reads_of(pattern)),
+        limits=limits,
+        options=options,
+        registration=version,
+        view=pattern.is_view or UNSET,
     )
+    return _mark(_begin_anew(record, placement or Placement(ordered_stream(pattern)), moment))
 
 
-def apply_change(record: PatternRecord, request: PatternRequest, version: int, moment: Moment) -> PatternRecord:
-    """Return the record with the request applied; `version` is the next one, for a new text.
+def apply_change(
+    record: PatternRecord, request: PatternRequest, version: int, moment: Moment, placement: Placement | None = None
+) -> PatternRecord:
+    """Return the record with the request applied.
+
+    `version` is the next one, for a new text. `placement` is where that text is matched, as of `register`.
 
     Raises:
         ProblemError: the text is not a pattern, has another name, or has a window of edges. Or there is no such engine, or its
@@ -195,11 +199,8 @@ def apply_change(record: PatternRecord, request: PatternRequest, version: int, m
             raise ProblemError(422, "name-differs", detail)
         new = replace(new, reads=form_of(reads_of(pattern)), view=pattern.is_view or UNSET)
         if request.text != record.text:
-            stream = ordered_stream(pattern)
-            ends = _source_ends(pattern, moment)
-            new = replace(
-                new, text=request.text, stream=stream, version=version, start=moment.ends.get(stream), source_ends=ends
-            )
+            placed = placement or Placement(ordered_stream(pattern))
+            new = _begin_anew(replace(new, text=request.text, version=version), placed, moment)
     if request.limits is not None:
         new = replace(new, limits=request.limits)
     if request.engine is not None:
@@ -210,15 +211,22 @@ def apply_change(record: PatternRecord, request: PatternRequest, version: int, m
         check_burst(read(new.text), new.limits)
     if request.state is not None:
         starts = record.state == "paused" and request.state == "active"
-        new = replace(new, state=request.state, start=moment.ends.get(new.stream) if starts else new.start)
-        new = replace(new, lost=UNSET) if starts else new
+        new = replace(new, state=request.state)
+        if starts:
+            new = _begin_anew(replace(new, lost=UNSET), Placement(StreamName(new.stream), new.local is True), moment)
     return record if new == record else _mark(replace(new, updated_at=moment.now))
 
 
-def _source_ends(pattern: AnyPattern, moment: Moment) -> tuple[int, ...] | UnsetType:
-    """Return where the streams end that a pattern reads, if they are several: a merge that begins later goes back there."""
-    streams = reads_of(pattern).streams
-    return tuple(moment.ends.get(each, 0) for each in streams) if len(streams) > 1 else UNSET
+def _begin_anew(record: PatternRecord, placement: Placement, moment: Moment) -> PatternRecord:
+    """Return the record of a pattern that is matched there from now on.
+
+    Of several streams, or of parts, it has where each ends: a merge that begins later goes back there. A pattern that each part
+    matches by itself starts in each where that ends.
+    """
+    placed = replace(record, stream=placement.stream, local=placement.is_local or UNSET)
+    ends = tuple(moment.ends.get(each, 0) for each in placed.source_streams)
+    start = None if placement.is_local else moment.ends.get(placement.stream)
+    return replace(placed, start=start, source_ends=ends if is_merged(placement.stream) else UNSET)
 
 
 def refuse_circle(new: PatternRecord, registered: Iterable[PatternRecord]) -> None:
@@ -278,8 +286,8 @@ def refuse_if_read(view: str, reading: Sequence[PatternRecord]) -> None:
 
 def renew(record: PatternRecord, version: int, moment: Moment) -> PatternRecord:
     """Return the record of a pattern that continues after a limit ended it."""
-    start = moment.ends.get(record.stream)
-    return _mark(replace(record, state="active", version=version, start=start, updated_at=moment.now))
+    placement = Placement(StreamName(record.stream), record.local is True)
+    return _mark(_begin_anew(replace(record, state="active", version=version, updated_at=moment.now), placement, moment))
 
 
 def check_match(record: PatternRecord, if_match: str | None) -> None:

@@ -49,8 +49,8 @@ def read_statement(stream: str, text: str, unit: TimeUnit) -> StreamDefinition:
         check_decodable(definition)
     except UnreadableStreamError as error:
         raise _invalid(str(error)) from error
-    if definition.partition is not None:
-        detail = "services order a stream as a whole and do not divide it into parts: leave PARTITION BY out"
+    if definition.partition is not None and definition.partition.by is None:
+        detail = "services do not divide a stream by VERTEX: name a field, as in PARTITION BY src, or leave PARTITION BY out"
         raise _invalid(detail)
     if definition.unit is not unit:
         detail = (

@@ -7,6 +7,8 @@ from typing import Final, Self
 
 import msgspec
 from graphtide_core.any_pattern import AnyPattern, ordered_stream
+from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import logical_stream
 from graphtide_query import print_pattern
 from graphtide_query.families import family_of
 from graphtide_wire.bodies import TIME
@@ -200,7 +202,7 @@ def pattern_of(record: PatternRecord, pattern_status: PatternStatus, warnings: l
         name=record.name,
         version=record.version,
         text=record.text,
-        stream=record.stream,
+        stream=logical_stream(StreamName(record.stream)),
         engine=record.options.engine,
         limits=Limits(held.partial_matches, held.state_bytes, held.policy, held.steps),
         wanted=record.state,

@@ -76,7 +76,7 @@ def router(parts: Parts) -> APIRouter:
         """Return the match at a place, `partition-offset`, with its edges: all that it takes to draw it."""
         record, _ = parts.patterns.get(name)
         try:
-            found = parts.edges.match(record.stream, name, Place.of(place))
+            found = parts.edges.match(record.ordered_streams, name, Place.of(place))
         except ValueError as error:
             raise ProblemError(400, "bad-place", str(error)) from error
         if found is None:

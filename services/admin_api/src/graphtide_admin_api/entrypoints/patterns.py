@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import logical_stream
 from graphtide_core.time import TimeUnit
 from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_serving.access.guard import caller_of
@@ -70,7 +72,7 @@ def router(parts: Parts) -> APIRouter:
     def shown_at_first(record: PatternRecord, response: Response) -> Pattern:
         """Return the same of a pattern whose stream may not have been counted yet: its end is looked at."""
         found = shown(record, response)
-        if not parts.view.is_counted(record.stream):
+        if not all(map(parts.view.is_counted, record.ordered_streams)):
             more = tuple(each for each in parts.first_look.warnings(record) if each not in found.warnings)
             return msgspec.structs.replace(found, warnings=(*found.warnings, *more))
         return found
@@ -85,7 +87,7 @@ def router(parts: Parts) -> APIRouter:
     @routes.get("/patterns", dependencies=reads)
     def list_patterns(stream: AnyStreamQuery = None, limit: PageQuery = None, cursor: NameQuery = None) -> PatternsPage:
         """Return the registered patterns, or those on one stream: all of them, or up to a limit page by page."""
-        records = [record for record in parts.view.patterns() if stream in (None, record.stream)]
+        records = [record for record in parts.view.patterns() if stream in (None, logical_stream(StreamName(record.stream)))]
         rest = [record for record in records if cursor is None or record.name > cursor]
         page = rest[:limit]
         return PatternsPage(

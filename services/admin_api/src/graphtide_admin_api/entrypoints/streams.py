@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import logical_stream, parts_of
 from graphtide_ordering.stream_progress import FirstRejected
 from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
@@ -44,7 +47,7 @@ def router(parts: Parts) -> APIRouter:
     def list_streams() -> StreamsPage:
         """Return all streams."""
         patterns = parts.view.patterns()
-        return StreamsPage(streams=[_stream(each, patterns) for each in parts.streams.all()])
+        return StreamsPage(streams=[_stream(each, patterns) for each in parts.streams.all(partial(_parts_of, parts))])
 
     @routes.get("/streams/{stream}", dependencies=reads)
     def get_stream(stream: StreamPath) -> StreamDetails:
@@ -76,7 +79,9 @@ def router(parts: Parts) -> APIRouter:
         """
         if check(stream) not in parts.streams.names():
             raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
-        found = parts.edges.find(stream, ids, since, until)
+        divided = _parts_of(parts, stream)
+        streams = (StreamName(stream),) if divided is None else parts_of(StreamName(stream), divided)
+        found = parts.edges.find(streams, ids, since, until)
         return EdgesOut(edges=[EdgeOut.of(each) for each in found.edges], truncated=not found.is_whole)
 
     @routes.delete("/streams/{stream}", status_code=204, dependencies=administers)
@@ -123,7 +128,7 @@ def router(parts: Parts) -> APIRouter:
 
 
 def _details(parts: Parts, stream: str) -> StreamDetails:
-    patterns, found = parts.view.patterns(), parts.streams.one(stream)
+    patterns, found = parts.view.patterns(), parts.streams.one(stream, _parts_of(parts, stream))
     if found is None:
         raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
     statement = parts.view.statement(stream)
@@ -133,6 +138,12 @@ def _details(parts: Parts, stream: str) -> StreamDetails:
         statement=_statement(statement),
         warnings=_warnings(parts, statement),
     )
+
+
+def _parts_of(parts: Parts, stream: str) -> int | None:
+    """Return in how many parts a stream is divided; None if it is not."""
+    partition = parts.view.partition(stream)
+    return None if partition is None else partition.parts
 
 
 def _progress(noted: NotedProgress) -> StreamProgressOut:
@@ -182,7 +193,8 @@ def _stream(stream: ReadStream, patterns: Iterable[PatternRecord]) -> Stream:
         first=stream.first,
         end=stream.end,
         dead_letters=stream.dead_letters,
-        patterns=tuple(record.name for record in patterns if record.stream == stream.name),
+        patterns=tuple(each.name for each in patterns if logical_stream(StreamName(each.stream)) == stream.name),
+        parts=stream.parts,
     )
 
 
