@@ -18,8 +18,10 @@ from graphtide_backfill.adapters.result_folder import ResultFolder
 from graphtide_backfill.adapters.spark_cluster import SparkCluster
 from graphtide_backfill.application.backfill import Asked, Backfill
 from graphtide_backfill.application.ports import CancelledError
+from graphtide_backfill.domain.division import SliceKey
 from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import FatalError
+from graphtide_core.part_key import PartKey
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query import parse, parse_subgraphs
@@ -105,6 +107,22 @@ def test_spark_finds_what_one_pass_finds(
     task = Task(parse_subgraphs(PATTERNS), engine)
     found = on(spark, task, Files(str(flows / "flows.parquet"), "parquet"), tmp_path, Asked(slice_length=slice_length))
     assert found == live(flows)
+    assert found
+
+
+def test_spark_finds_in_parts_of_a_key_what_one_pass_finds(spark: SparkCluster, tmp_path: Path) -> None:
+    history, patterns, output = tmp_path / "logins.parquet", tmp_path / "logins.gtp", tmp_path / "live.jsonl"
+    patterns.write_text(LOGINS)
+    run("generate", "logins", "--output", str(history), "--records", "20000", "--planted", "20")
+    run("match", str(patterns), str(history), "--output", str(output))
+    results = ResultFolder(tmp_path / "run")
+    made = Backfill(
+        Task(parse_matched(LOGINS)), Files(str(history), "parquet"), spark, results, Asked(by=SliceKey(PartKey("user"), 3)),
+        on_progress=lambda _: None, is_wanted=lambda: True,
+    )  # fmt: skip
+    made.run(made.prepare())
+    found = [each.record for number in results.finished() for each in results.records(number)]
+    assert sorted(found) == sorted(output.read_bytes().splitlines())
     assert found
 
 

@@ -14,12 +14,15 @@ from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.application.backfill import Asked
 from graphtide_backfill.application.manifest import OtherRunError
 from graphtide_backfill.application.ports import CancelledError, FoundRecord
-from graphtide_backfill.application.publishing import Publisher
+from graphtide_backfill.application.publishing import Publisher, read_written
 from graphtide_backfill.bootstrap import Published, Run, backfill
+from graphtide_backfill.domain.division import Division
 from graphtide_backfill.domain.sizing import Machine
+from graphtide_backfill.domain.slices import Cut
 from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import FencedError
 from graphtide_core.ids import EdgeId, StreamName
+from graphtide_core.part_key import PartKey
 from graphtide_core.ports.log import Message, TopicPartition, TopicSpec
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_log.memory import MemoryLog
@@ -64,7 +67,7 @@ def send(log: MemoryLog, edges: Sequence[Edge]) -> None:
 
 
 def publisher(log: MemoryLog, bounds: Sequence[int] = BOUNDS) -> Publisher:
-    return Publisher(log, TOPICS.matches, TOPICS.operations, "cafecafe", bounds, unit=UNIT)
+    return Publisher(log, TOPICS.matches, TOPICS.operations, "cafecafe", Cut(tuple(bounds)), unit=UNIT)
 
 
 def values(log: MemoryLog, topic: str = TOPICS.matches) -> list[bytes]:
@@ -128,6 +131,16 @@ def test_slices_that_were_cut_otherwise_are_not_written(log: MemoryLog) -> None:
     with pytest.raises(OtherRunError, match="cut otherwise"):
         publisher(log, (0, 7, 9))
     assert len(values(log)) == len(FOUND)
+
+
+def test_slices_that_were_divided_otherwise_are_not_written(log: MemoryLog) -> None:
+    divided = Cut(BOUNDS, Division(PartKey("src"), 3))
+    first = Publisher(log, TOPICS.matches, TOPICS.operations, "cafecafe", divided, unit=UNIT)
+    first.publish(4, FOUND)
+    first.close()
+    assert read_written(log, TOPICS.operations, "cafecafe") == (divided, {4})
+    with pytest.raises(OtherRunError, match="cut otherwise"):
+        publisher(log)
 
 
 def test_a_run_without_history_is_cut_when_there_is_some(log: MemoryLog) -> None:

@@ -1,10 +1,11 @@
-"""What users write of times and sizes."""
+"""What users write of times, sizes and keys."""
 
 from __future__ import annotations
 
 import pytest
-from graphtide_backfill.entrypoints.request import instant, size
-from graphtide_core.errors import InvalidQueryError
+from graphtide_backfill.entrypoints.request import instant, size, slice_key
+from graphtide_core.errors import InvalidPatternError, InvalidQueryError
+from graphtide_core.part_key import BY_VERTEX, PartKey
 from graphtide_core.time import TimeUnit
 
 
@@ -32,3 +33,33 @@ def test_sizes_are_read_as_bytes(text: str, count: int) -> None:
 def test_what_is_not_a_size_is_refused(text: str) -> None:
     with pytest.raises(InvalidQueryError, match="not a size"):
         size(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "parts"),
+    [
+        ("src", PartKey("src"), None),
+        ("tenant:8", PartKey("tenant"), 8),
+        ("VERTEX:2", BY_VERTEX, 2),
+        ("vertex", BY_VERTEX, None),
+        ("a:b", PartKey("a:b"), None),
+        ("a:b:3", PartKey("a:b"), 3),
+    ],
+)
+def test_keys_are_read_with_their_parts(text: str, key: PartKey, parts: int | None) -> None:
+    assert slice_key(text) == (key, parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "name is empty"),
+        (":4", "name is empty"),
+        ("src:0", "1 to 1,024 parts"),
+        ("src:9999", "1 to 1,024"),
+        ("id:2", "by id"),
+    ],
+)
+def test_what_divides_nothing_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InvalidPatternError, match=said):
+        slice_key(text)

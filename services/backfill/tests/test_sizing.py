@@ -16,6 +16,7 @@ from graphtide_backfill.domain.sizing import (
     cut_evenly,
     estimate_size,
 )
+from graphtide_backfill.domain.slices import slices_at
 from graphtide_core.errors import FatalError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ TIMES = st.lists(st.integers(-500, 500), min_size=1, max_size=200).map(lambda ti
 def test_slices_follow_each_other_from_the_start_to_the_end(
     times: np.ndarray[tuple[int], np.dtype[np.int64]], window: int, in_order: bool
 ) -> None:
-    slices = cut_evenly(profile_of(times), -600, 600, window, BIG, in_order=in_order)
+    slices = slices_at(cut_evenly(profile_of(times), -600, 600, window, BIG, in_order=in_order))
     assert (slices[0].start, slices[-1].end) == (-600, 600)
     assert all(one.end == other.start for one, other in itertools.pairwise(slices))
     assert all(each.start < each.end for each in slices)
@@ -36,7 +37,7 @@ def test_slices_follow_each_other_from_the_start_to_the_end(
 
 def test_even_history_is_cut_into_three_slices_a_core() -> None:
     profile = profile_of(np.arange(12_000))
-    slices = cut_evenly(profile, 0, 12_000, 10, BIG, in_order=True)
+    slices = slices_at(cut_evenly(profile, 0, 12_000, 10, BIG, in_order=True))
     assert [profile.between(each.start, each.end).total for each in slices] == pytest.approx(
         [2000] * 6, abs=3 + 12_000 / ENTRIES
     )
@@ -44,27 +45,27 @@ def test_even_history_is_cut_into_three_slices_a_core() -> None:
 
 def test_slices_are_long_against_a_long_window() -> None:
     profile = profile_of(np.arange(12_000))
-    assert len(cut_evenly(profile, 0, 12_000, 700, BIG, in_order=True)) == 4
-    assert len(cut_evenly(profile, 0, 12_000, 5_000, BIG, in_order=True)) == 2
-    assert len(cut_evenly(profile, 0, 12_000, 50_000, BIG, in_order=True)) == 1
+    assert len(slices_at(cut_evenly(profile, 0, 12_000, 700, BIG, in_order=True))) == 4
+    assert len(slices_at(cut_evenly(profile, 0, 12_000, 5_000, BIG, in_order=True))) == 2
+    assert len(slices_at(cut_evenly(profile, 0, 12_000, 50_000, BIG, in_order=True))) == 1
 
 
 def test_dense_times_are_cut_finely_down_to_one_time() -> None:
     times = np.concatenate([np.arange(0, 1_000), np.full(6_000, 500), np.full(6_000, 501)])
-    slices = cut_evenly(profile_of(times), 0, 1_000, 1, BIG, in_order=True)
+    slices = slices_at(cut_evenly(profile_of(times), 0, 1_000, 1, BIG, in_order=True))
     assert any((each.start, each.end) == (501, 502) for each in slices)
 
 
 def test_history_out_of_order_is_cut_so_that_a_slice_can_be_held() -> None:
     profile = profile_of(np.arange(100_000))
     small = Machine(2, BASE_BYTES + 10_000 * BYTES_AN_EDGE)
-    assert len(cut_evenly(profile, 0, 100_000, 1, small, in_order=True)) == 6
-    assert len(cut_evenly(profile, 0, 100_000, 1, small, in_order=False)) >= 10
+    assert len(slices_at(cut_evenly(profile, 0, 100_000, 1, small, in_order=True))) == 6
+    assert len(slices_at(cut_evenly(profile, 0, 100_000, 1, small, in_order=False))) >= 10
 
 
 def test_a_slice_loses_no_more_than_it_may() -> None:
     profile = join([profile_of(np.repeat(np.arange(1000) + 1000 * part, 10_000)) for part in range(8)])
-    assert len(cut_evenly(profile, 0, 8_000, 1, BIG, in_order=True)) == 80_000_000 // MOST_EDGES
+    assert len(slices_at(cut_evenly(profile, 0, 8_000, 1, BIG, in_order=True))) == 80_000_000 // MOST_EDGES
 
 
 def test_the_estimate_counts_what_is_looked_at_again_and_the_densest_window() -> None:

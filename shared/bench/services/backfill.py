@@ -1,4 +1,4 @@
-"""What a backfill costs: cores, lengths of slices, and a large run; see `docs/benchmarks/spark.md`.
+"""What a backfill costs: cores, lengths of slices, parts of a key, and a large run; see `docs/benchmarks/spark.md`.
 
 Edges are drawn with numpy from a seed: 40 a second between 5,000 hosts, few of them busy, with four labels. One run is one
 process with a Spark of its own, so that memory and caches of one do not touch the next.
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from statistics import median
 from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -22,7 +22,7 @@ from graphtide.plot import Axis, Chart, Series, to_svg
 from graphtide_backfill import bootstrap
 from graphtide_backfill.application.backfill import Asked
 from graphtide_backfill.domain.task import Task
-from graphtide_backfill.entrypoints.request import SparkRequest, size
+from graphtide_backfill.entrypoints.request import SparkRequest, size, slice_key
 from graphtide_bench.frame.machine import resident_bytes
 from graphtide_bench.frame.script import Script
 from graphtide_query import parse_subgraphs
@@ -36,6 +36,14 @@ MATCH (v)-[a:http]->(w), (w)-[b:http]->(v), (v)-[c:tcp]->(s), (s)-[d:tcp]->(v)
 ORDER a < b < c < d
 ON flows WINDOW 10m
 """
+SPREAD = """
+PATTERN spread
+MATCH (v)-[a:http]->(w), (v)-[b:tcp]->(w), (v)-[c:irc]->(w), (v)-[d:dns]->(w)
+ORDER a < b < c < d
+ON flows WINDOW 30d
+"""
+"""Its window is longer than history, so slices of time do not help. It is local by src."""
+
 _HOSTS = 5_000
 _WINDOW_MS = 10 * 60 * 1000
 _FACTORS = (0.5, 1, 2, 4, 8, 16)
@@ -49,6 +57,7 @@ class Measurements(msgspec.Struct, frozen=True):
         cores: of Spark.
         slices: how many there were.
         slice_ms: length of a slice; None where they were cut evenly.
+        by: what history was divided by, as `--slice-by` has it; None was not.
         edges: in the slices.
         overlap: looked at again.
         matches: found.
@@ -64,6 +73,7 @@ class Measurements(msgspec.Struct, frozen=True):
     cores: int
     slices: int
     slice_ms: int | None
+    by: str | None
     edges: int
     overlap: int
     matches: int
@@ -102,16 +112,25 @@ def generate(path: Path, edges: int, seed: int = 1) -> None:
         writer.close()
 
 
-def run(history: Path, cores: int, slice_length: int | None, memory: str) -> Measurements:
+class Options(NamedTuple):
+    """How a run is cut, and whether it finds the pattern with the long window."""
+
+    slice_length: int | None = None
+    by: str | None = None
+    is_long: bool = False
+
+
+def run(history: Path, cores: int, memory: str, options: Options) -> Measurements:
     """Run one backfill and measure it."""
-    task = Task(parse_subgraphs(PATTERN), "timing")
+    task = Task(parse_subgraphs(SPREAD if options.is_long else PATTERN), "timing")
     stop, peaks = Event(), {"python": 0, "jvm": 0}
     watcher = Thread(target=_watch, args=(stop, peaks), daemon=True)
     watcher.start()
     started = time.perf_counter()
     request = SparkRequest(f"local[{cores}]", size(memory))
     with tempfile.TemporaryDirectory() as folder, bootstrap.spark_cluster(request) as cluster:
-        asked = Asked(slice_length=slice_length)
+        by = None if options.by is None else slice_key(options.by)
+        asked = Asked(slice_length=options.slice_length, by=by)
         made = bootstrap.backfill(
             task,
             bootstrap.files(str(history), "parquet", {}, ",", {}),
@@ -130,7 +149,8 @@ def run(history: Path, cores: int, slice_length: int | None, memory: str) -> Mea
     return Measurements(
         cores=cores,
         slices=totals.slices,
-        slice_ms=slice_length,
+        slice_ms=options.slice_length,
+        by=options.by,
         edges=totals.edges,
         overlap=totals.overlap,
         matches=totals.matches,
@@ -164,9 +184,11 @@ def _children(parent: int) -> Iterator[tuple[str, int]]:
         return
 
 
-def _apart(script: Script, history: Path, cores: int, slice_length: int | None, memory: str) -> Measurements:
+def _apart(script: Script, history: Path, cores: int, memory: str, options: Options) -> Measurements:
     """Run in a process of its own."""
-    more = () if slice_length is None else ("--slice", slice_length)
+    given = {"--slice": options.slice_length, "--by": options.by}
+    more = [part for name, value in given.items() if value is not None for part in (name, value)]
+    more += ["--long"] if options.is_long else []
     (row,) = script.apart("run", history, "--cores", cores, "--memory", memory, *more)
     script.add(row)
     return msgspec.convert(row, Measurements)
@@ -194,30 +216,37 @@ def chart(measurements: list[Measurements]) -> Chart:
 
 
 def main() -> None:
-    """Generate, run once, compare cores, or compare lengths of slices."""
+    """Generate, run once, compare cores, lengths of slices, or time alone with parts of a key."""
     script = Script(__file__, __doc__)
-    script.option("what", choices=["generate", "run", "cores", "slices"])
+    script.option("what", choices=["generate", "run", "cores", "slices", "keys"])
     script.option("history", type=Path)
     script.option("--edges", type=int, default=2_000_000)
     script.option("--cores", type=int, default=2)
     script.option("--memory", default="2g")
     script.option("--slice", type=int)
+    script.option("--by", help="what history is divided by: src, or src:8")
+    script.option("--long", action="store_true", help="find a pattern whose window is longer than history")
     script.option("--repeat", type=int, default=3)
     script.option("--plot", type=Path, help="where the chart of slice lengths goes, as SVG")
     given = script.arguments()
+    options = Options(given.slice, given.by, given.long)
     match given.what:
         case "generate":
             generate(given.history, given.edges)
         case "run":
-            script.add(msgspec.to_builtins(run(given.history, given.cores, given.slice, given.memory)))
+            script.add(msgspec.to_builtins(run(given.history, given.cores, given.memory, options)))
         case "cores":
             for _ in range(given.repeat):
                 for cores in (1, 2):
-                    _apart(script, given.history, cores, given.slice, given.memory)
+                    _apart(script, given.history, cores, given.memory, options)
+        case "keys":
+            for _ in range(given.repeat):
+                for by in (None, given.by or "src"):
+                    _apart(script, given.history, given.cores, given.memory, Options(by=by, is_long=True))
         case _:
             lengths = [int(_WINDOW_MS * factor) for factor in _FACTORS]
             made = [
-                _apart(script, given.history, given.cores, length, given.memory)
+                _apart(script, given.history, given.cores, given.memory, Options(length))
                 for length in lengths
                 for _ in range(given.repeat)
             ]

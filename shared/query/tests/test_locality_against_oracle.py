@@ -9,16 +9,13 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from graphtide_core.errors import InvalidPatternError
-from graphtide_core.graph_query import EDGE
 from graphtide_core.part_key import BY_VERTEX, PartKey, part_of
 from graphtide_core.pattern import OF_SIMULATION, Report
-from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_query.families import family_of
+from graphtide_testing.local_patterns import nearly_local_events, nearly_local_pattern, nearly_local_query
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.oracles.simulation import SimulationOracle
@@ -26,23 +23,14 @@ from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.parts import divide, one_key_an_id
 from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import (
-    EventPatternShape,
     EventStreamShape,
-    GraphQueryShape,
-    PatternShape,
     StreamShape,
-    random_event_pattern,
     random_event_stream,
-    random_graph_query,
-    random_pattern,
     random_stream,
 )
 
 if TYPE_CHECKING:
-    from graphtide_core.event_pattern import EventPattern
     from graphtide_core.graph_query import GraphQuery
-    from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.predicate import Expression
     from graphtide_query.locality import Locality
 
 PARTS: Final = (2, 3, 8)
@@ -50,21 +38,6 @@ OF_EDGES: Final = (PartKey("src"), PartKey("dst"), BY_VERTEX, PartKey("n"), Part
 
 Push = Callable[[Any], Sequence[Any]]
 """Takes a record and returns what it brings about."""
-
-
-def _equal(one: str, other: str, field: str) -> Expression:
-    return Compare(Comparison.EQUAL, Attribute(one, field), Attribute(other, field))
-
-
-def _is(name: str, field: str, value: int | str) -> Expression:
-    return Compare(Comparison.EQUAL, Attribute(name, field), Literal(value))
-
-
-def _more_equal(rng: random.Random, names: Sequence[str], field: str) -> list[Expression]:
-    """Return a chain of equalities, mostly whole, or constants."""
-    if rng.random() < 0.3:
-        return [_is(name, field, 1) for name in names if rng.random() < 0.9]
-    return [_equal(one, other, field) for one, other in pairwise(rng.sample(names, len(names))) if rng.random() < 0.9]
 
 
 def _compare(
@@ -94,27 +67,13 @@ def _in_its_part(push: Sequence[Push], locality: Locality) -> list[Push]:
     return [each if number == own else (lambda _: ()) for number, each in enumerate(push)]
 
 
-def _subgraph(rng: random.Random, key: PartKey, report: Report) -> SubgraphPattern:
-    pattern = random_pattern(rng, PatternShape(max_edges=3, report=report))
-    names = [edge.name for edge in pattern.edges]
-    if key.field in ("n", "s") or (key.field is not None and report is not Report.ALL):
-        value = "v1" if key.field in ("src", "dst") else "x" if key.field == "label" else 1
-        more = (
-            _more_equal(rng, names, str(key.field))
-            if report is Report.ALL
-            else [_is(name, str(key.field), value) for name in names if rng.random() < 0.9]
-        )
-        pattern = replace(pattern, predicates=(*pattern.predicates, *more))
-    return pattern
-
-
 @pytest.mark.parametrize("report", [Report.ALL, *OF_SIMULATION])
 def test_patterns_of_edges(report: Report) -> None:
     emitted = local = others = 0
     for seed in seeds(150):
         rng = random.Random(seed)
         key, parts = rng.choice(OF_EDGES), rng.choice(PARTS)
-        pattern = _subgraph(rng, key, report)
+        pattern = nearly_local_pattern(rng, key, report)
         locality = family_of(pattern).locality(pattern, key)
         if not locality.is_local:
             others += 1
@@ -135,24 +94,12 @@ def _as_list(oracle: Any) -> Push:
     return lambda record: list(oracle.push(record))
 
 
-def _events(rng: random.Random, field: str) -> EventPattern:
-    pattern = random_event_pattern(rng, EventPatternShape(max_events=3))
-    if rng.random() < 0.4:
-        return replace(pattern, partition=(field,)) if pattern.one_per is None or pattern.report is Report.ALL else pattern
-    for more in _more_equal(rng, [event.name for event in pattern.events], field):
-        try:
-            pattern = replace(pattern, predicates=(*pattern.predicates, more))
-        except InvalidPatternError:
-            continue
-    return pattern
-
-
 def test_event_patterns() -> None:
     emitted = local = others = 0
     for seed in seeds(300):
         rng = random.Random(seed)
         field, parts = rng.choice(("k", "n", "k", "n", "label")), rng.choice(PARTS)
-        pattern = _events(rng, field)
+        pattern = nearly_local_events(rng, field)
         key = PartKey(field)
         locality = family_of(pattern).locality(pattern, key)
         if not locality.is_local:
@@ -167,25 +114,12 @@ def test_event_patterns() -> None:
     assert emitted > 20, "the cases must have matches"
 
 
-def _query(rng: random.Random, key: PartKey) -> GraphQuery:
-    shape = GraphQueryShape(closures=rng.random() < 0.3, max_atoms=2, max_symbols=2, max_heads=1)
-    query = random_graph_query(rng, shape)
-    if key.field is None or rng.random() < 0.5:
-        return query
-    value = "v1" if key.field in ("src", "dst") else "a" if key.field == "label" else 1
-    inputs = [
-        replace(each, conditions=(*each.conditions, _is(EDGE, key.field, value))) if rng.random() < 0.95 else each
-        for each in query.inputs
-    ]
-    return replace(query, inputs=tuple(inputs))
-
-
 def test_graph_queries() -> None:
     emitted = local = others = 0
     for seed in seeds(300):
         rng = random.Random(seed)
         key, parts = rng.choice((PartKey("src"), PartKey("dst"), BY_VERTEX, PartKey("n"))), rng.choice(PARTS)
-        query = _query(rng, key)
+        query = nearly_local_query(rng, key)
         locality = family_of(query).locality(query, key)
         if not locality.is_local:
             others += 1

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.manifest import Manifest
     from graphtide_backfill.application.pieces import History
     from graphtide_backfill.application.ports import Cluster
+    from graphtide_backfill.domain.slices import Cut
     from graphtide_backfill.settings import BackfillSettings
 
 CLIENT = "graphtide-backfill"
@@ -183,13 +184,13 @@ class Published:
     operations: str
     run: str | None = None
 
-    def bounds(self, manifest: Manifest) -> tuple[int, ...] | None:
-        """Return where a run was cut that was written before; None was not."""
-        return read_written(self.log, self.operations, self._run(manifest)).bounds
+    def cut(self, manifest: Manifest) -> Cut | None:
+        """Return how a run was cut that was written before; None was not."""
+        return read_written(self.log, self.operations, self._run(manifest)).cut
 
     def publisher(self, manifest: Manifest, unit: TimeUnit) -> Publisher:
         """Return what writes the matches of a run."""
-        return Publisher(self.log, self.topic, self.operations, self._run(manifest), manifest.bounds, unit=unit)
+        return Publisher(self.log, self.topic, self.operations, self._run(manifest), manifest.cut, unit=unit)
 
     def _run(self, manifest: Manifest) -> str:
         return self.run or manifest.run(self.topic)
@@ -216,7 +217,7 @@ def backfill(
         asked,
         on_progress=on_progress,
         is_wanted=lambda: not stop.is_set(),
-        cut_before=to.bounds if to is not None else None,
+        cut_before=to.cut if to is not None else None,
     )
     return Run(run, results, to)
 

@@ -336,3 +336,45 @@ def test_a_file_without_anything_to_search_is_refused_with_the_reason(pattern: P
     pattern.write_text(LEFT_OUT[name])
     with pytest.raises(InvalidQueryError, match=name):
         run(pattern, history(pattern.parent))
+
+
+FAN = "PATTERN p MATCH (a)-[x:pays]->(b), (a)-[y:pays]->(c) ORDER x < y ON s WINDOW 10\n"
+PAYMENTS = "ts,src,dst,label\n1,a,b,pays\n2,a,c,pays\n3,d,b,pays\n4,d,c,pays\n5,e,f,pays\n"
+
+
+@pytest.mark.usefixtures("in_one_process")
+def test_history_is_divided_by_the_key_that_is_asked_for(pattern: Path) -> None:
+    pattern.write_text(FAN)
+    (pattern.parent / "h.csv").write_text(PAYMENTS)
+    plan = run(pattern, "h.csv", "--slice-by", "src:2", "--dry-run")
+    assert plan.stdout.startswith("2 slices (1 of time, each in 2 parts by src) of 5 edges; 0 looked at again")
+    assert re.search(r"^ +1  1 to 6  part 1 by src  about \d edges$", plan.stdout, re.MULTILINE)
+    assert run(pattern, "h.csv", "--slice-by", "src:2", "--output", "m.jsonl").exit_code == 0
+    assert run(pattern, "h.csv", "--output", "whole.jsonl").exit_code == 0
+    assert (pattern.parent / "m.jsonl").read_bytes() == (pattern.parent / "whole.jsonl").read_bytes()
+
+
+@pytest.mark.usefixtures("in_one_process")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (FAN, r"\(\d of time, each in 6 parts by src\)"),
+        (
+            PATTERN,
+            "note: history is not divided by src, the key of the stream: pattern 'p' is not local by src",
+        ),
+    ],
+)
+def test_history_is_divided_by_the_key_of_its_stream_if_patterns_are_local(pattern: Path, text: str, said: str) -> None:
+    pattern.write_text(f"STREAM s FORMAT csv EDGE (src)-[label]->(dst) AT ts PARTITION BY src PARTS 3\n{text}")
+    (pattern.parent / "h.csv").write_text(PAYMENTS)
+    result = run(pattern, "h.csv", "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert re.search(said, result.output)
+
+
+def test_a_pattern_that_is_not_local_to_the_asked_key_is_refused_with_a_hint(pattern: Path) -> None:
+    (pattern.parent / "h.csv").write_text(PAYMENTS)
+    with pytest.raises(InvalidPatternError, match="pattern 'p' is not local by src") as refused:
+        run(pattern, "h.csv", "--slice-by", "src", "--dry-run")
+    assert refused.value.hint == "let all edges begin at one vertex"

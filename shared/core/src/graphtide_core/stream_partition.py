@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.stream_definition import EdgeClause, EventClause, StreamDefinition
     from graphtide_core.stream_emissions import Emission
+    from graphtide_core.stream_windows import StreamWindows
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +92,21 @@ def check_partition(definition: StreamDefinition) -> None:
     if key.is_vertex and definition.clauses and any(clause.is_event for clause in definition.clauses):
         message = "PARTITION BY VERTEX divides edges, and an EVENT has no vertices"
         raise InvalidPatternError(message, hint="divide the stream by a field: PARTITION BY user")
-    for feature in definition.features:
+    check_windows(definition.windows, key)
+
+
+def check_windows(windows: StreamWindows, key: PartKey) -> None:
+    """Check that what is counted of a stream is counted of each part by itself.
+
+    Raises:
+        InvalidPatternError: a feature or EMIT counts records of several parts.
+    """
+    for feature in windows.features:
         if key.is_vertex or key.field not in feature.keys:
             message = f"the feature {show(feature.name)} counts records of several parts: it is not PER {key}"
             hint = "divide the stream by the key of its features: PARTITION BY src … FEATURE n = count(*) PER src OVER 1m"
             raise InvalidPatternError(message, hint=hint)
-    for emission in definition.emissions:
+    for emission in windows.emissions:
         if not _gives_key(emission, key):
             message = f"EMIT {show(emission.label)} counts records of several parts: what it gives has no {key} of theirs"
             hint = "divide the stream by its key: PARTITION BY src … EMIT EDGE (src)-[:burst]->(dst) EVERY 1m"

@@ -59,10 +59,16 @@ class OperationStatus(msgspec.Struct, frozen=True):
 
 
 class RunCut(msgspec.Struct, frozen=True):
-    """Where the slices of a run begin, and where the last one ends: a process that continues the run uses the same bounds."""
+    """Where the slices of a run begin, and where the last one ends: a process that continues the run cuts it as before.
+
+    `parts` is how many parts of a key each stretch of time has, 0 without a key. `by` is the field that is the key; null is by
+    vertex.
+    """
 
     run: Name
     bounds: tuple[Int64, ...]
+    by: str | None = None
+    parts: Count = 0
 
 
 class SliceMarker(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.pieces import Piece
     from graphtide_backfill.application.reading_plan import PlannedPiece
     from graphtide_backfill.application.work import Job, SliceSink
+    from graphtide_backfill.domain.division import Division
     from graphtide_backfill.domain.sizing import Machine
 
 _Done = TypeVar("_Done")
@@ -32,9 +33,11 @@ class OneProcess:
         """Work as if there were this machine."""
         self.machine = machine
 
-    def count(self, pieces: Sequence[Piece], unit: TimeUnit, tick: Callable[[], bool]) -> list[PieceReport]:
+    def count(
+        self, pieces: Sequence[Piece], unit: TimeUnit, tick: Callable[[], bool], division: Division | None = None
+    ) -> list[PieceReport]:
         """See `Cluster.count`."""
-        return [_keep_wanted(count(piece, unit), tick) for piece in pieces]
+        return [_keep_wanted(count(piece, unit, division), tick) for piece in pieces]
 
     def duplicates(
         self, pieces: Sequence[PlannedPiece], unit: TimeUnit, window: int, tick: Callable[[], bool]

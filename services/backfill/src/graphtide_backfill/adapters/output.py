@@ -18,7 +18,7 @@ from graphtide_backfill.adapters.result_folder import SCHEMA
 from graphtide_backfill.adapters.table_history import history_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from graphtide_core.time import TimeUnit
@@ -40,7 +40,7 @@ def write_all(results: ResultFolder, slices: Iterable[int], path: Path | None) -
     try:
         format = written_suffixes().get(path.suffix)
         if format is not None and format.tables is not None:
-            history_of(format.tables).write(hidden, SCHEMA, _batches(results, slices))
+            history_of(format.tables).write(hidden, SCHEMA, results.tables(slices))
         else:
             with hidden.open("wb") as file:
                 _write_lines(results, slices, file)
@@ -131,7 +131,7 @@ class Counted(TypedDict):
 def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) -> list[Counted]:
     """Return the counts of each pattern in each stretch of `ticks` with a match, by time."""
     parts = []
-    for batch in _batches(results, slices):
+    for batch in results.tables(slices):
         times = batch.column("detected_at")
         # Division rounds towards zero; stretches of negative times begin below.
         start = pc.multiply(pc.floor(pc.divide(times.cast(pa.float64(), safe=False), float(ticks))).cast(pa.int64()), ticks)
@@ -159,12 +159,7 @@ def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) ->
 _GROUP = ["start", "query", "kind"]
 
 
-def _batches(results: ResultFolder, slices: Iterable[int]) -> Iterator[pa.RecordBatch]:
-    for number in slices:
-        yield from results.sink.tables(number)
-
-
 def _write_lines(results: ResultFolder, slices: Iterable[int], file: BinaryIO) -> None:
-    for number in slices:
-        for found in results.records(number):
-            file.write(found.record + b"\n")
+    for batch in results.tables(slices):
+        for record in batch.column("record").to_pylist():
+            file.write(record.encode() + b"\n")

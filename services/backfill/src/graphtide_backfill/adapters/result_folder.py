@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from graphtide_core.errors import FatalError
 
+from graphtide_backfill.adapters.detection_order import merge
 from graphtide_backfill.application.manifest import Manifest, OtherRunError
 from graphtide_backfill.application.ports import FoundRecord
 from graphtide_backfill.domain.task import Outcome
@@ -146,6 +148,13 @@ class ResultFolder:
     def keep_empty(self, outcome: Outcome) -> None:
         """See `Results.keep_empty`."""
         self.sink.keep_empty(outcome)
+
+    def tables(self, slices: Iterable[int]) -> Iterator[pa.RecordBatch]:
+        """Yield what finished slices found, in the order of detection; those of one stretch of time are merged."""
+        manifest = self.manifest()
+        parts = 1 if manifest is None else manifest.cut.parts
+        for _, numbers in groupby(slices, key=lambda number: number // parts):
+            yield from merge([self.sink.tables(number) for number in numbers])
 
     def records(self, slice: int) -> Iterator[FoundRecord]:
         """See `Results.records`."""

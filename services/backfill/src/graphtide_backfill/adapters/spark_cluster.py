@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.pieces import Piece
     from graphtide_backfill.application.reading_plan import PlannedPiece
     from graphtide_backfill.application.work import Job, SliceSink
+    from graphtide_backfill.domain.division import Division
 
     Batches = Iterator[pa.RecordBatch]
 
@@ -56,9 +57,11 @@ class SparkCluster:
         spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_A_CORE * context.defaultParallelism))
         self.machine = Machine(max(1, context.defaultParallelism), executor_bytes // 2 // max(1, each))
 
-    def count(self, pieces: Sequence[Piece], unit: TimeUnit, tick: Callable[[], bool]) -> list[PieceReport]:
+    def count(
+        self, pieces: Sequence[Piece], unit: TimeUnit, tick: Callable[[], bool], division: Division | None = None
+    ) -> list[PieceReport]:
         """See `Cluster.count`."""
-        rows = self._each(pieces, partial(_count, unit=unit), "piece long, report binary")
+        rows = self._each(pieces, partial(_count, unit=unit, division=division), "piece long, report binary")
         found: dict[int, bytes] = dict(self._collected(rows, tick))
         return [msgspec.msgpack.decode(found[number], type=PieceReport) for number in range(len(pieces))]
 
@@ -89,7 +92,7 @@ class SparkCluster:
         blocks = self._each(
             pieces,
             lambda piece, _: _blocks(piece, job, shared.value, places),
-            "part int, slice int, place long, settled long, edges binary",
+            "part int, slice int, place long, settled long, edges binary, copies long",
         )
         own = blocks.repartitionById(len(job.slices), "part").sortWithinPartitions("slice", "place")
         self._collected(own.mapInArrow(partial(_match, job=job, sink=sink), "slice int"), tick)
@@ -137,8 +140,8 @@ class SparkCluster:
         return found[0]
 
 
-def _count(piece: Piece, number: int, *, unit: TimeUnit) -> Batches:
-    report = msgspec.msgpack.encode(count(piece, unit))
+def _count(piece: Piece, number: int, *, unit: TimeUnit, division: Division | None) -> Batches:
+    report = msgspec.msgpack.encode(count(piece, unit, division))
     yield pa.record_batch([pa.array([number], pa.int64()), pa.array([report], pa.binary())], ["piece", "report"])
 
 
@@ -168,6 +171,7 @@ def _blocks(piece: PlannedPiece, job: Job, duplicates: NDArray[np.int64], places
             "place": pa.array([block.place], pa.int64()),
             "settled": pa.array([block.settled], pa.int64()),
             "edges": pa.array([block.edges], pa.binary()),
+            "copies": pa.array([block.copies], pa.int64()),
         }
         yield pa.record_batch(list(row.values()), list(row))
 
@@ -179,10 +183,9 @@ def _match(batches: Batches, *, job: Job, sink: SliceSink) -> Batches:
 
 def _read(batches: Batches) -> Iterator[Block]:
     for batch in batches:
-        columns = [batch.column(name) for name in ("slice", "place", "settled", "edges")]
+        columns = [batch.column(name) for name in ("slice", "place", "settled", "edges", "copies")]
         for row in range(batch.num_rows):
-            slice_, place, settled, edges = (column[row].as_py() for column in columns)
-            yield Block(slice_, place, settled, edges)
+            yield Block(*(column[row].as_py() for column in columns))
 
 
 def _cause(error: BaseException) -> str:

@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 from graphtide_core.errors import FatalError, UnreadableStreamError
+from graphtide_core.part_key import MOST_PARTS
 from graphtide_core.suggestion import did_you_mean
 from graphtide_query.known_attributes import refuse_unknown_attributes
 
 from graphtide_backfill.application.manifest import manifest_of
 from graphtide_backfill.application.reading_plan import reading_plan
 from graphtide_backfill.application.work import Job
-from graphtide_backfill.domain.sizing import Estimate, check_memory, cut_by_length, cut_evenly, estimate_size
-from graphtide_backfill.domain.slices import slices_at
+from graphtide_backfill.domain.division import Division, refuse_not_local
+from graphtide_backfill.domain.sizing import (
+    SLICES_A_CORE,
+    Estimate,
+    Load,
+    check_memory,
+    cut_by_length,
+    cut_evenly,
+    estimate_size,
+)
+from graphtide_backfill.domain.slices import Cut
 from graphtide_backfill.domain.task import Outcome
 
 if TYPE_CHECKING:
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.pieces import History
     from graphtide_backfill.application.ports import Cluster, Results
     from graphtide_backfill.application.reading_plan import ReadingPlan
+    from graphtide_backfill.domain.division import SliceKey
     from graphtide_backfill.domain.slices import Slice
     from graphtide_backfill.domain.task import Task
 
@@ -43,12 +54,14 @@ class Asked:
         end: time before which matches are detected; None is after the last.
         slice_length: ticks of a slice; None cuts evenly.
         unique_ids: the user's word that no id comes twice within a window.
+        by: what history is divided by, to which all patterns must be local; None cuts it by time alone.
     """
 
     start: int | None = None
     end: int | None = None
     slice_length: int | None = None
     unique_ids: bool = False
+    by: SliceKey | None = None
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -127,7 +140,7 @@ class Backfill:
         *,
         on_progress: Callable[[Progress], None],
         is_wanted: Callable[[], bool],
-        cut_before: Callable[[Manifest], tuple[int, ...] | None] | None = None,
+        cut_before: Callable[[Manifest], Cut | None] | None = None,
     ) -> None:
         """Put the run together.
 
@@ -139,7 +152,7 @@ class Backfill:
             asked: options beside the patterns.
             on_progress: called now and then.
             is_wanted: asked now and then; False cancels the run.
-            cut_before: gives the bounds of the run's slices if some of them are published, though the results know of none.
+            cut_before: says how the run was cut if slices of it are published, though the results know of none.
         """
         self._task = task
         self._history = history
@@ -166,24 +179,29 @@ class Backfill:
             OtherRunError: what is kept is of another run.
             WindowTooLargeError: a window alone does not fit.
             CancelledError: the run is not wanted any more.
-            InvalidPatternError: a pattern can never match, since it reads an attribute that history does not have.
+            InvalidPatternError: a pattern can never match, since it reads an attribute that history does not have. Or it is not
+                local to the key.
             FatalError: history cannot be read.
         """
         refuse_missing_attributes(self._task, self._history)
+        if self._asked.by is not None:
+            refuse_not_local(self._task.patterns, self._asked.by.key, self._task.read_windows)
         asked, old = self._asked, self._results.manifest()
         this = manifest_of(self._task, self._history.fingerprint(), (asked.start, asked.end))
         if old is not None:
             old.check(this)
-        known = old.bounds if old is not None else self._cut_before and self._cut_before(this)
+        known = old.cut if old is not None else self._cut_before and self._cut_before(this)
+        division = known.division if known is not None else self._division()
         pieces = self._history.pieces()
-        reading = reading_plan(pieces, self._cluster.count(pieces, self._task.unit, self._is_wanted))
+        reading = reading_plan(pieces, self._cluster.count(pieces, self._task.unit, self._is_wanted, division))
         self._rejected = reading.rejected
-        slices = self._ended(slices_at(known) if known is not None else self._cut(reading))
-        estimate = estimate_size(reading.profile, slices, self._task.window)
+        used = (0,) if division is None else division.used(self._task.patterns)
+        load = Load.of(reading.by_part, used, reading.profile.total)
+        cut = known if known is not None else Cut(self._bounds(reading, load), division)
+        slices = self._ended(cut.slices(used))
+        estimate = estimate_size(reading.profile, cut.bounds, self._task.window, load)
         check_memory(estimate, self._cluster.machine)
-        return Prepared(
-            msgspec.structs.replace(this, bounds=_bounds(slices)), reading, slices, estimate, self._rest(reading, slices)
-        )
+        return Prepared(this.cut_as(cut), reading, slices, estimate, self._rest(reading, slices))
 
     def run(self, prepared: Prepared) -> RunTotals:
         """Match every slice that is not finished yet.
@@ -206,7 +224,7 @@ class Backfill:
                 duplicates = self._cluster.duplicates(before, task.unit, task.lookback, tick)
                 self._duplicates = len(duplicates)
             pieces = reading.within(missing[0].start - task.window + 1, end)
-            job = Job(task, missing, reading.deletions)
+            job = Job(task, missing, reading.deletions, prepared.manifest.cut.division)
             self._cluster.match(pieces, job, duplicates, results.sink, tick)
             for each in missing:
                 if each.number not in results.finished():
@@ -218,14 +236,20 @@ class Backfill:
         """Return the slices; without a requested end, history ends with the last."""
         if self._asked.end is not None or not slices:
             return slices
-        return (*slices[:-1], replace(slices[-1], is_last=True))
+        return tuple(replace(each, is_last=each.end == slices[-1].end) for each in slices)
 
     def _rest(self, reading: ReadingPlan, slices: tuple[Slice, ...]) -> int | None:
         if self._asked.end is not None or not slices or reading.profile.last < slices[-1].end:
             return None
         return slices[-1].end
 
-    def _cut(self, reading: ReadingPlan) -> tuple[Slice, ...]:
+    def _division(self) -> Division | None:
+        by = self._asked.by
+        if by is None:
+            return None
+        return Division(by.key, by.parts or min(MOST_PARTS, SLICES_A_CORE * self._cluster.machine.cores))
+
+    def _bounds(self, reading: ReadingPlan, load: Load) -> tuple[int, ...]:
         asked, profile = self._asked, reading.profile
         start = asked.start if asked.start is not None else profile.first
         end = asked.end if asked.end is not None else profile.last + 1
@@ -237,10 +261,10 @@ class Backfill:
                     f"under REPORT INSTANCES and REPORT CHANGES, as {', '.join(whole)}, history is one slice: leave --slice out"
                 )
                 raise FatalError(message)
-            return slices_at([start, end])
+            return start, end
         if asked.slice_length is not None:
-            return cut_by_length(start, end, asked.slice_length)
-        return cut_evenly(profile, start, end, self._task.window, self._cluster.machine, in_order=reading.in_order)
+            return cut_by_length(start, end, asked.slice_length, load.parts)
+        return cut_evenly(profile, start, end, self._task.window, self._cluster.machine, in_order=reading.in_order, load=load)
 
     def _tick(self, prepared: Prepared) -> bool:
         done = self._results.finished().values()
@@ -315,7 +339,3 @@ def _find_unmatched(done: Iterable[Outcome]) -> dict[str, list[str]]:
 
 def _nothing() -> None:
     """Do nothing."""
-
-
-def _bounds(slices: tuple[Slice, ...]) -> tuple[int, ...]:
-    return (slices[0].start, *(each.end for each in slices)) if slices else ()

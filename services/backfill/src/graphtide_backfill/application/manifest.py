@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.errors import FatalError
+from graphtide_core.part_key import PartKey
 from graphtide_query import print_pattern
+
+from graphtide_backfill.domain.division import Division
+from graphtide_backfill.domain.slices import Cut
 
 if TYPE_CHECKING:
     from graphtide_backfill.domain.task import Task
+
+
+_OF_CUT: Final = ("bounds", "by", "parts")
+"""What a run is not known by: it finds the same wherever it is cut."""
 
 
 class OtherRunError(FatalError):
@@ -28,6 +36,8 @@ class Manifest(msgspec.Struct, frozen=True):
         history: fingerprint of what is read.
         asked: from when to when, as it was asked; None is all there is.
         bounds: of the slices; none before history is cut.
+        by: the key that history is divided by; None is by vertex, where it has parts.
+        parts: of the key; 0 if history is cut by time alone.
     """
 
     patterns: str
@@ -37,10 +47,24 @@ class Manifest(msgspec.Struct, frozen=True):
     history: str
     asked: tuple[int | None, int | None]
     bounds: tuple[int, ...] = ()
+    by: str | None = None
+    parts: int = 0
+
+    @property
+    def cut(self) -> Cut:
+        """How the run is cut."""
+        return Cut(self.bounds, Division(PartKey(self.by), self.parts) if self.parts else None)
+
+    def cut_as(self, cut: Cut) -> Manifest:
+        """Return the same run, cut like this."""
+        division = cut.division
+        by, parts = (None, 0) if division is None else (division.key.field, division.parts)
+        return msgspec.structs.replace(self, bounds=cut.bounds, by=by, parts=parts)
 
     def run(self, topic: str) -> str:
         """Return the name of the run into a topic: the same wherever it is cut."""
-        return _digest(msgspec.json.encode((topic, msgspec.structs.replace(self, bounds=()))))
+        identity = {name: getattr(self, name) for name in self.__struct_fields__ if name not in _OF_CUT} | {"bounds": ()}
+        return _digest(msgspec.json.encode((topic, identity)))
 
     def check(self, asked: Manifest) -> None:
         """Do nothing if a requested run, with any slices, is this one.
@@ -49,7 +73,7 @@ class Manifest(msgspec.Struct, frozen=True):
             OtherRunError: it is another; the message says in what.
         """
         differing = [
-            name for name in self.__struct_fields__ if name != "bounds" and getattr(self, name) != getattr(asked, name)
+            name for name in self.__struct_fields__ if name not in _OF_CUT and getattr(self, name) != getattr(asked, name)
         ]
         if differing:
             message = f"the run to resume was begun with other {' and '.join(differing)}; begin anew in another folder"

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from graphtide_native.records import Symbols
 
+from graphtide_backfill.domain.blocks import columns_of
 from graphtide_backfill.domain.profile import Profile, join, profile_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch
+
+    from graphtide_backfill.domain.division import Division
 
 
 _JOINED_AT_ONCE: Final = 64
@@ -120,6 +123,7 @@ class PieceReport(msgspec.Struct, frozen=True):
         times: of the profile.
         edges: of the profile.
         example: where the first bad record is, and why it is bad.
+        by_part: records that each part of a division needs; empty without one.
     """
 
     records: int
@@ -132,6 +136,7 @@ class PieceReport(msgspec.Struct, frozen=True):
     times: list[int]
     edges: list[int]
     example: str = ""
+    by_part: list[int] = []
 
     @property
     def profile(self) -> Profile:
@@ -139,18 +144,22 @@ class PieceReport(msgspec.Struct, frozen=True):
         return Profile(self.first, np.array(self.times, np.int64), np.array(self.edges, np.int64))
 
 
-def count(piece: Piece, unit: TimeUnit) -> PieceReport:
+def count(piece: Piece, unit: TimeUnit, division: Division | None = None) -> PieceReport:
     """Read a piece and report on it; memory of one batch and a profile."""
+    attributes = () if division is None else division.attributes
+    by_part = np.zeros(0 if division is None else division.parts, np.int64)
     spans: list[tuple[int, int]] = []
     in_order = True
     profiles: list[Profile] = []
-    for batch in piece.batches(Reading(Symbols(), (), unit)):
+    for batch in piece.batches(Reading(Symbols(), attributes, unit)):
         times = np.array(batch.ts, np.int64)
         spans.append((int(times.min()), int(times.max())))
         in_order = in_order and bool((times[1:] >= times[:-1]).all())
         profiles.append(profile_of(times))
         if len(profiles) >= _JOINED_AT_ONCE:
             profiles = [join(profiles)]
+        if division is not None:
+            by_part += division.loads(columns_of(batch.to_arrow()))
     profile = join(profiles)
     facts = piece.facts()
     return PieceReport(
@@ -164,4 +173,5 @@ def count(piece: Piece, unit: TimeUnit) -> PieceReport:
         profile.times.tolist(),
         profile.edges.tolist(),
         facts.example,
+        by_part.tolist(),
     )

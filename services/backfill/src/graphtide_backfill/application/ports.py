@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.pieces import Piece, PieceReport
     from graphtide_backfill.application.reading_plan import PlannedPiece
     from graphtide_backfill.application.work import Job, SliceSink
+    from graphtide_backfill.domain.division import Division
     from graphtide_backfill.domain.sizing import Machine
     from graphtide_backfill.domain.task import Outcome
 
@@ -38,8 +39,12 @@ class Cluster(Protocol):
         """What there is."""
         ...
 
-    def count(self, pieces: Sequence[Piece], unit: TimeUnit, tick: Callable[[], bool]) -> list[PieceReport]:
+    def count(
+        self, pieces: Sequence[Piece], unit: TimeUnit, tick: Callable[[], bool], division: Division | None = None
+    ) -> list[PieceReport]:
         """Count pieces; return the reports in their order. `tick` is called now and then, and cancels by returning False.
+
+        With a division the records of each part are counted, too.
 
         Raises:
             CancelledError: `tick` returned False.

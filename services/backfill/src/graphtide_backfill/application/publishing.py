@@ -13,15 +13,18 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.errors import TransientError
+from graphtide_core.part_key import PartKey
 from graphtide_core.ports.log import Message
 from graphtide_log.follower import Follower
 from graphtide_wire import matches, operations
 from graphtide_wire.operations import RunCut, SliceMarker
 
 from graphtide_backfill.application.manifest import OtherRunError
+from graphtide_backfill.domain.division import Division
+from graphtide_backfill.domain.slices import Cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from graphtide_core.ports.log import Headers, Log, Record
     from graphtide_core.time import TimeUnit
@@ -35,9 +38,9 @@ _PATIENCE: Final = 90
 
 
 class Written(NamedTuple):
-    """What is there of a run: the bounds of its slices, None before it was cut, and the numbers of those that are written."""
+    """What is there of a run: how it is cut, None before it was, and the numbers of the slices that are written."""
 
-    bounds: tuple[int, ...] | None
+    cut: Cut | None
     slices: set[int]
 
 
@@ -61,7 +64,7 @@ def read_written(log: Log, topic: str, run: str) -> Written:
 class Publisher:
     """Writes slices of one run."""
 
-    def __init__(self, log: Log, topic: str, operations_topic: str, run: str, bounds: Sequence[int], *, unit: TimeUnit) -> None:
+    def __init__(self, log: Log, topic: str, operations_topic: str, run: str, cut: Cut, *, unit: TimeUnit) -> None:
         """Take the run's id, and read what of it is there; write how it is cut if that is not there.
 
         Args:
@@ -69,7 +72,7 @@ class Publisher:
             topic: of the matches.
             operations_topic: topic of operations, with the marks of what is written.
             run: name of the run.
-            bounds: of its slices.
+            cut: how it is cut.
             unit: what ticks of the matches count.
 
         Raises:
@@ -82,11 +85,11 @@ class Publisher:
         self._transactor.open()
         before = self._all_written(log)
         self.published = before.slices
-        if before.bounds is None:
+        if before.cut is None:
             # A run that finds no history yet may be cut when there is some.
-            if bounds:
-                self._write_cut(RunCut(run, tuple(bounds)))
-        elif before.bounds != tuple(bounds):
+            if cut.bounds:
+                self._write_cut(_record_of(run, cut))
+        elif before.cut != cut:
             self._transactor.close()
             message = (
                 "slices of this run were written that were cut otherwise than those that are kept: "
@@ -140,17 +143,26 @@ class Publisher:
 
 
 def _read_written(records: Iterable[Record], run: str) -> Written:
-    bounds: tuple[int, ...] | None = None
+    cut: Cut | None = None
     slices: set[int] = set()
     for record in records:
         key = record.key or b""
         if record.value is None or not operations.is_of_run(key) or not key.startswith(f"{run}@".encode()):
             continue
         if operations.is_cut(key):
-            bounds = operations.decode_cut(record.value).bounds
+            cut = _cut_of(operations.decode_cut(record.value))
         else:
             slices.add(operations.decode_marker(record.value).slice)
-    return Written(bounds, slices)
+    return Written(cut, slices)
+
+
+def _record_of(run: str, cut: Cut) -> RunCut:
+    division = cut.division
+    return RunCut(run, cut.bounds) if division is None else RunCut(run, cut.bounds, division.key.field, division.parts)
+
+
+def _cut_of(record: RunCut) -> Cut:
+    return Cut(record.bounds, Division(PartKey(record.by), record.parts) if record.parts else None)
 
 
 def _patiently(follower: Follower) -> Iterator[Record]:

@@ -39,6 +39,7 @@ class ReadingPlan:
         has_ids: whether records give ids.
         deletions: whether records may delete.
         in_order: whether all edges arrived in order of time.
+        by_part: records that each part of a division needs; empty without one.
     """
 
     pieces: tuple[PlannedPiece, ...]
@@ -50,6 +51,7 @@ class ReadingPlan:
     has_ids: bool
     deletions: bool
     in_order: bool
+    by_part: tuple[int, ...] = ()
 
     def within(self, start: int, end: int) -> tuple[PlannedPiece, ...]:
         """Return the pieces that have edges from `start` to before `end`."""
@@ -85,4 +87,5 @@ def reading_plan(pieces: Sequence[Piece], reports: Sequence[PieceReport]) -> Rea
         deletions=any(report.has_operations for report in reports),
         in_order=all(report.in_order for report in reports)
         and all(latest <= after for (_, latest), after in zip(spans, settled, strict=False)),
+        by_part=tuple(sum(loads) for loads in zip(*(report.by_part for report in reports), strict=True)),
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from graphtide_backfill.application.reading_plan import PlannedPiece
     from graphtide_backfill.domain.blocks import Block
+    from graphtide_backfill.domain.division import Division
     from graphtide_backfill.domain.slices import Slice
     from graphtide_backfill.domain.task import Outcome, Task
 
@@ -38,11 +39,19 @@ class Job:
         task: what to find, and how.
         slices: the slices that are to be matched.
         deletions: whether history may delete.
+        division: by the key of which slices are parts.
     """
 
     task: Task
     slices: tuple[Slice, ...]
     deletions: bool
+    division: Division | None = None
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Attributes that history is read with."""
+        key = () if self.division is None else self.division.attributes
+        return tuple(dict.fromkeys((*self.task.attributes, *key)))
 
 
 class SliceSink(Protocol):
@@ -64,7 +73,7 @@ class Ids(NamedTuple):
 
 def blocks_of(planned: PlannedPiece, job: Job, duplicates: NDArray[np.int64]) -> Iterator[Block]:
     """Yield the blocks that a piece holds for the slices."""
-    reading = Reading(Symbols(), job.task.attributes, job.task.unit, planned.ordinal)
+    reading = Reading(Symbols(), job.attributes, job.task.unit, planned.ordinal)
     for number, batch in enumerate(planned.piece.batches(reading)):
         yield from cut(
             batch,
@@ -73,6 +82,7 @@ def blocks_of(planned: PlannedPiece, job: Job, duplicates: NDArray[np.int64]) ->
             place=planned.place + number,
             settled=planned.settled[number],
             duplicates=duplicates,
+            division=job.division,
         )
 
 
@@ -101,5 +111,5 @@ def match_slices(blocks: Iterable[Block], job: Job, sink: SliceSink) -> Iterator
     """
     by_number = {each.number: each for each in job.slices}
     for number, own in groupby(blocks, key=attrgetter("slice")):
-        matching = SliceMatching(job.task, by_number[number], deletions=job.deletions)
+        matching = SliceMatching(job.task, by_number[number], deletions=job.deletions, division=job.division)
         yield sink.keep(matching, matching.matches(own))

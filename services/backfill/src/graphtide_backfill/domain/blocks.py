@@ -16,7 +16,7 @@ from graphtide_native.records import Sequencer
 from graphtide_native.stages import WHOLE
 
 from graphtide_backfill.domain.duplicates import arrivals_of
-from graphtide_backfill.domain.slices import parts
+from graphtide_backfill.domain.slices import rows_of_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch
     from numpy.typing import NDArray
 
+    from graphtide_backfill.domain.division import Division
     from graphtide_backfill.domain.slices import Slice
 
 
@@ -36,12 +37,14 @@ class Block:
         place: number of the batch in the order of arrival.
         settled: no edge of a later batch is earlier than this.
         edges: an Arrow IPC stream as `EdgeBatch.to_arrow` writes it.
+        copies: records of the slice itself that a slice of an earlier part has, too.
     """
 
     slice: int
     place: int
     settled: int
     edges: bytes
+    copies: int = 0
 
 
 def cut(
@@ -52,25 +55,53 @@ def cut(
     place: int,
     settled: int,
     duplicates: NDArray[np.int64] | None = None,
+    division: Division | None = None,
 ) -> Iterator[Block]:
     """Yield the blocks of a batch.
 
     Args:
         batch: edges in the order of arrival.
-        slices: the slices that are to be matched.
+        slices: the slices that are to be matched, by their numbers.
         window: ticks of the longest window.
         place: the batch's number.
         settled: no edge of a later batch is earlier.
         duplicates: arrivals of rows to leave out, ascending; see `arrivals_of`.
+        division: by the key of which slices are parts.
     """
     ordered = in_order(batch)
     times = np.array(ordered.ts, np.int64)
     repeated = None if duplicates is None or not len(duplicates) else np.isin(arrivals_of(ordered), duplicates)
-    for part in parts(times, slices, window):
-        edges = ordered.part(part.first, part.last).to_arrow()
-        if repeated is not None and repeated[part.first : part.last].any():
-            edges = _without(edges, repeated[part.first : part.last])
-        yield Block(part.slice, place, settled, edges)
+    for rows in rows_of_slices(times, slices, window):
+        own = ordered.part(rows.first, rows.last)
+        dropped = None if repeated is None else repeated[rows.first : rows.last]
+        if division is not None:
+            yield from _divided(own, rows.slices, division, dropped, place=place, settled=settled)
+            continue
+        edges = own.to_arrow()
+        if dropped is not None and dropped.any():
+            edges = _written(columns_of(edges).filter(pa.array(~dropped)))
+        yield Block(rows.slices[0].number, place, settled, edges)
+
+
+def _divided(
+    batch: EdgeBatch,
+    slices: Sequence[Slice],
+    division: Division,
+    dropped: NDArray[np.bool_] | None,
+    *,
+    place: int,
+    settled: int,
+) -> Iterator[Block]:
+    """Yield the blocks of edges for the parts of one stretch of time."""
+    columns = columns_of(batch.to_arrow())
+    if dropped is not None:
+        columns = columns.filter(pa.array(~dropped))
+    by_part = {each.part: each for each in slices}
+    times = np.asarray(columns.column("ts"))
+    for part, rows, are_copies in division.rows(columns, tuple(by_part)):
+        own = by_part[part]
+        copies = int((are_copies & (times[rows] >= own.start)).sum())
+        yield Block(own.number, place, settled, _written(columns.take(pa.array(rows))), copies)
 
 
 def in_order(batch: EdgeBatch) -> EdgeBatch:
@@ -84,10 +115,15 @@ def in_order(batch: EdgeBatch) -> EdgeBatch:
     return ready if rest is None else ready.followed_by([rest])
 
 
-def _without(edges: bytes, left_out: NDArray[np.bool_]) -> bytes:
+def columns_of(edges: bytes) -> pa.RecordBatch:
+    """Return the columns of edges as `EdgeBatch.to_arrow` writes them."""
     with pa.ipc.open_stream(edges) as reader:
-        table = reader.read_all().filter(pa.array(~left_out)).combine_chunks()
+        (columns,) = reader.read_all().combine_chunks().to_batches() or (pa.RecordBatch.from_pylist([], reader.schema),)
+    return columns
+
+
+def _written(columns: pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
+    with pa.ipc.new_stream(sink, columns.schema) as writer:
+        writer.write_batch(columns)
     return bytes(sink.getvalue().to_pybytes())

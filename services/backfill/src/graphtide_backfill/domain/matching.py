@@ -19,16 +19,19 @@ from graphtide_query.estimates.colocation import ColocatedLoad
 from graphtide_query.families import PlannerOptions, family_of
 from graphtide_query.planner import plan_all
 
+from graphtide_backfill.domain.division import Owners
 from graphtide_backfill.domain.task import Outcome, is_uncuttable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_native.match_batch import EncodedMatch, MatchBatch
     from graphtide_native.matcher import Matcher
     from graphtide_native.records import EdgeBatch
+    from graphtide_native.reports import PatternReport
 
     from graphtide_backfill.domain.blocks import Block
+    from graphtide_backfill.domain.division import Division
     from graphtide_backfill.domain.slices import Slice
     from graphtide_backfill.domain.task import Task
 
@@ -36,21 +39,23 @@ if TYPE_CHECKING:
 class SliceMatching:
     """One slice; iterate `matches` once, then ask for the `outcome`."""
 
-    def __init__(self, task: Task, piece: Slice, *, deletions: bool) -> None:
-        """Prepare; `deletions` says whether history may delete edges."""
+    def __init__(self, task: Task, piece: Slice, *, deletions: bool, division: Division | None = None) -> None:
+        """Prepare; `deletions` says whether history may delete edges, and `division` by which key it is divided."""
         self._task = task
         self._piece = piece
+        self._patterns = task.patterns if division is None else division.matched(task.patterns, piece.part)
+        self._owners = Owners(division, piece.part)
         self._deletions = deletions
         self._stages = Stages(task.unit, tuple(task.attributes))
         self._decoder = self._stages.arrow_decoder()
         windows = task.read_windows
         self._features = StreamFeatures(windows, task.unit, columns(task.patterns)) if windows else None
         self._matcher: Matcher | None = None
-        self._edges = self._overlap = 0
+        self._edges = self._overlap = self._copies = 0
         self._counts = dict.fromkeys(MatchKind, 0)
         self._seconds = 0.0
         self._has_begun = False
-        self._uncuttable = [number for number, pattern in enumerate(task.patterns) if is_uncuttable(pattern)]
+        self._uncuttable = [number for number, pattern in enumerate(self._patterns) if is_uncuttable(pattern)]
 
     def matches(self, blocks: Iterable[Block]) -> Iterator[list[EncodedMatch]]:
         """Take the slice's blocks by their places; yield the records of what is detected in the slice, in order, in parts.
@@ -80,8 +85,8 @@ class SliceMatching:
         reports = self._matcher.patterns() if self._matcher is not None else ()
         return Outcome(
             slice=self._piece.number,
-            edges=self._edges,
-            overlap=self._overlap,
+            edges=self._edges - self._copies,
+            overlap=self._overlap + self._copies,
             matches=self._counts[MatchKind.MATCH],
             extensions=self._counts[MatchKind.EXTEND],
             retractions=self._counts[MatchKind.RETRACT],
@@ -89,13 +94,17 @@ class SliceMatching:
             seconds=round(self._seconds, 6),
             state_bytes=self._matcher.totals().peak_state_bytes if self._matcher is not None else 0,
             is_exact=not any(report.limited or report.paused for report in reports),
-            unmatched=tuple(
-                (pattern.name, name)
-                for pattern, report in zip(self._task.patterns, reports, strict=False)
-                for name, hits in zip(family_of(pattern).layout(pattern).edges, report.hits, strict=True)
-                if not hits
-            ),
+            unmatched=tuple(self._unmatched(reports)),
         )
+
+    def _unmatched(self, reports: Sequence[PatternReport]) -> Iterator[tuple[str, str]]:
+        """Yield the query edges that nothing here could be; those of patterns that other parts match are among them."""
+        hits = {pattern.name: report.hits for pattern, report in zip(self._patterns, reports, strict=False)}
+        for pattern in self._task.patterns:
+            names = family_of(pattern).layout(pattern).edges
+            for name, count in zip(names, hits.get(pattern.name, [0] * len(names)), strict=True):
+                if not count:
+                    yield pattern.name, name
 
     def _begin(self, matcher: Matcher) -> None:
         """Let time pass to the beginning of the slice: what is settled by then was reported by slices before."""
@@ -115,7 +124,7 @@ class SliceMatching:
 
     def _emitted(self, batches: Iterable[MatchBatch]) -> Iterator[list[EncodedMatch]]:
         for found in batches:
-            records = list(found.records())
+            records = [each for each in found.records() if self._owners.report(each.pattern, each.json)]
             for record in records:
                 self._counts[record.kind] += 1
             yield records
@@ -133,6 +142,7 @@ class SliceMatching:
         """Yield the edges in the order (ts, arrival)."""
         sequencer = self._stages.sequencer()
         for block in blocks:
+            self._copies += block.copies
             batch = self._decoder.decode(block.edges)
             last = batch.last_ts
             if last is not None and last <= block.settled and not sequencer.pending:
@@ -148,10 +158,10 @@ class SliceMatching:
             yield rest
 
     def _planned(self, first: EdgeBatch) -> Matcher:
-        task = self._task
+        task, patterns = self._task, self._patterns
         known = sample(first, self._stages.symbols)
-        colocated = ColocatedLoad.of(len(task.patterns))
-        plans = plan_all(task.patterns, PlannerOptions(task.engine), unit=task.unit, statistics=known, colocated=colocated)
+        colocated = ColocatedLoad.of(len(patterns))
+        plans = plan_all(patterns, PlannerOptions(task.engine), unit=task.unit, statistics=known, colocated=colocated)
         matcher = self._stages.matcher(plans, deletions=self._deletions, limits=task.limits)
         for number in self._uncuttable:
             matcher.wait(number)

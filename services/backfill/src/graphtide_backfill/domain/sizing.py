@@ -9,16 +9,16 @@ order makes it hold what waits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from graphtide_core.errors import FatalError
 
-from graphtide_backfill.domain.slices import slices_at
-
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphtide_backfill.domain.profile import Profile
-    from graphtide_backfill.domain.slices import Slice
 
 BYTES_AN_EDGE: Final = 400
 """Bytes of an edge in the window or waiting. 120 to 280 were measured (`docs/benchmarks/spark.md`); the rest is for matches.
@@ -86,8 +86,37 @@ class Estimate:
         return (self.edges + self.repeated) / self.edges if self.edges else 1.0
 
 
-def cut_evenly(profile: Profile, start: int, end: int, window: int, machine: Machine, *, in_order: bool) -> tuple[Slice, ...]:
-    """Return slices of about equal numbers of edges from `start` to before `end`; one time is never cut.
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How the records of history spread over the parts of a key that are used, as if they did so at all times.
+
+    Attributes:
+        parts: how many are used.
+        work: records of all of them, by those of history: less than 1 if a part is not used, more if parts share records.
+        largest: records of the part that has most, by those of history.
+    """
+
+    parts: int = 1
+    work: float = 1.0
+    largest: float = 1.0
+
+    @classmethod
+    def of(cls, by_part: Sequence[int], used: Sequence[int], records: int) -> Load:
+        """Return the load of parts, given the records of each; without parts, that of the whole."""
+        if not by_part or not records:
+            return cls(len(used))
+        loads = [by_part[part] for part in used]
+        return cls(len(used), sum(loads) / records, max(loads, default=0) / records)
+
+
+WHOLE: Final = Load()
+"""The load of history that is not divided."""
+
+
+def cut_evenly(
+    profile: Profile, start: int, end: int, window: int, machine: Machine, *, in_order: bool, load: Load = WHOLE
+) -> tuple[int, ...]:
+    """Return the bounds of slices of about equal numbers of edges from `start` to before `end`; one time is never cut.
 
     Args:
         profile: of history.
@@ -96,41 +125,50 @@ def cut_evenly(profile: Profile, start: int, end: int, window: int, machine: Mac
         window: ticks of the longest window.
         machine: what there is.
         in_order: whether edges arrived in order of time; else a slice may have to hold all of its edges.
+        load: of the parts of a key: with them, fewer slices of time keep all cores busy.
     """
     chosen = profile.between(start, end)
+    largest = max(load.largest, 1 / MOST_EDGES)
     most = MOST_EDGES
     if not in_order:
-        most = max(1, min(most, machine.edges - _mean_window(chosen, window)))
-    number = max(_number(chosen, window, machine.cores), -(-chosen.total // most))
-    number = min(number, MOST_SLICES)
+        most = max(1, min(most, machine.edges - int(_mean_window(chosen, window) * largest)))
+    number = _number(chosen, window, machine.cores)
+    if load.parts > 1:
+        number = min(number, -(-machine.cores * SLICES_A_CORE // load.parts))
+    number = max(number, ceil(chosen.total * largest / most))
+    number = min(number, max(1, MOST_SLICES // max(1, load.parts)))
     until = np.cumsum(chosen.edges)
     targets = chosen.total * np.arange(1, number) // number
     places = np.searchsorted(until, targets, "left")
     inner = np.unique(chosen.times[places] + 1) if len(chosen.times) else np.zeros(0, np.int64)
-    return slices_at([start, *(int(each) for each in inner if start < each < end), end])
+    return (start, *(int(each) for each in inner if start < each < end), end)
 
 
-def cut_by_length(start: int, end: int, length: int) -> tuple[Slice, ...]:
-    """Return slices of equal length.
+def cut_by_length(start: int, end: int, length: int, parts: int = 1) -> tuple[int, ...]:
+    """Return the bounds of slices of equal length.
 
     Raises:
-        FatalError: they are too many.
+        FatalError: with so many parts of a key each, they are too many.
     """
-    if (end - start) // length >= MOST_SLICES:
+    if (end - start) // length * parts >= MOST_SLICES:
         message = f"slices of {length} ticks would be more than {MOST_SLICES}: choose longer ones, or auto"
         raise FatalError(message)
-    return slices_at([*range(start, end, length), end])
+    return (*range(start, end, length), end)
 
 
-def estimate_size(profile: Profile, slices: tuple[Slice, ...], window: int) -> Estimate:
-    """Return what matching these slices takes."""
-    if not slices:
+def estimate_size(profile: Profile, bounds: Sequence[int], window: int, load: Load = WHOLE) -> Estimate:
+    """Return what matching the slices between these bounds takes."""
+    if not bounds:
         return Estimate(0, 0, 0, 0, BASE_BYTES)
-    whole = profile.between(slices[0].start - window + 1, slices[-1].end)
-    repeated = sum(profile.between(each.start - window + 1, each.start).total for each in slices)
+    whole = profile.between(bounds[0] - window + 1, bounds[-1])
+    repeated = sum(profile.between(start - window + 1, start).total for start in bounds[:-1])
     at, held = whole.densest(window)
-    edges = profile.between(slices[0].start, slices[-1].end).total
-    return Estimate(edges, repeated, at, held, BASE_BYTES + held * BYTES_AN_EDGE)
+    edges = profile.between(bounds[0], bounds[-1]).total
+    own = round(edges * min(1.0, load.work))
+    # Records that several parts have are looked at again.
+    again = round((edges + repeated) * load.work) - own
+    held = ceil(held * load.largest)
+    return Estimate(own, again, at, held, BASE_BYTES + held * BYTES_AN_EDGE)
 
 
 def check_memory(estimate: Estimate, machine: Machine) -> None:

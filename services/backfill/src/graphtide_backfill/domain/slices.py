@@ -38,12 +38,16 @@ chain of equal ids hold depends on where the chain began, any number of windows 
 slices are made (`graphtide_backfill.domain.duplicates`).
 
 The work of a slice is (length + window) / length of what one pass would do: slices of several windows cost little more.
+
+History that is divided by key (`graphtide_backfill.domain.division`) has a slice for each stretch of time and part of the key.
+All of the above holds in each part.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -52,6 +56,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from graphtide_backfill.domain.division import Division
 
 _LEAST: Final = -(2**63)
 _MOST: Final = 2**63 - 1
@@ -63,49 +69,77 @@ LONGEST: Final = _MOST
 class Slice:
     """A piece of time: what is detected from `start` to before `end` is reported by the slice of this number.
 
-    Where history ends with it, `is_last`, so is what waits then for a bound: nothing comes any more to prevent it.
+    Where history ends with it, `is_last`, so is what waits then for a bound: nothing comes any more to prevent it. `part` is
+    that of the key, where history is divided by one. Numbers ascend in time and then by part.
     """
 
     number: int
     start: int
     end: int
     is_last: bool = False
+    part: int = 0
 
 
-class Part(NamedTuple):
-    """Rows `first` to before `last` of edges in order of time, which the slice of this number needs."""
+class Rows(NamedTuple):
+    """Rows `first` to before `last` of edges in order of time, which slices of one stretch of time need."""
 
-    slice: int
+    slices: tuple[Slice, ...]
     first: int
     last: int
 
 
-def slices_at(bounds: Sequence[int]) -> tuple[Slice, ...]:
-    """Return the slices between each two bounds, which ascend; none of them is the last of history.
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a run is cut.
 
-    Raises:
-        ValueError: they do not.
+    Attributes:
+        bounds: times where slices begin, and where the last ends; none before history is cut.
+        division: by a key, if history is divided by one.
     """
-    if any(later <= earlier for earlier, later in pairwise(bounds)):
-        message = "the bounds of slices must ascend"
-        raise ValueError(message)
-    return tuple(Slice(number, *ends) for number, ends in enumerate(pairwise(bounds)))
+
+    bounds: tuple[int, ...] = ()
+    division: Division | None = None
+
+    @property
+    def parts(self) -> int:
+        """Parts that a stretch of time has."""
+        return 1 if self.division is None else self.division.parts
+
+    def slices(self, used: Sequence[int] = (0,)) -> tuple[Slice, ...]:
+        """Return the slices between each two bounds, which ascend, for the parts that are used; none is the last of history.
+
+        Raises:
+            ValueError: they do not.
+        """
+        if any(later <= earlier for earlier, later in pairwise(self.bounds)):
+            message = "the bounds of slices must ascend"
+            raise ValueError(message)
+        return tuple(
+            Slice(place * self.parts + part, start, end, part=part)
+            for place, (start, end) in enumerate(pairwise(self.bounds))
+            for part in used
+        )
 
 
-def parts(times: NDArray[np.int64], slices: Sequence[Slice], window: int) -> Iterator[Part]:
-    """Yield which of the edges, whose times ascend, each slice needs; slices that need none are left out.
+def slices_at(bounds: Sequence[int]) -> tuple[Slice, ...]:
+    """Return the slices between each two bounds. Raises as `Cut.slices`."""
+    return Cut(tuple(bounds)).slices()
 
-    Complexity: O(slices that reach into the edges * log edges).
+
+def rows_of_slices(times: NDArray[np.int64], slices: Sequence[Slice], window: int) -> Iterator[Rows]:
+    """Yield which of the edges, whose times ascend, each stretch of time needs; slices that need none are left out.
+
+    Complexity: O(slices + slices that reach into the edges * log edges).
     """
     if not len(times):
         return
     earliest, latest = int(times[0]), int(times[-1])
-    for each in slices:
-        after = max(_LEAST, each.start - window)
-        if each.end <= earliest or after >= latest:
+    for (start, end), of_time in groupby(slices, key=attrgetter("start", "end")):
+        after = max(_LEAST, start - window)
+        if end <= earliest or after >= latest:
             continue
         # At the beginning of time nothing is too old.
-        first = 0 if each.start - window < _LEAST else int(np.searchsorted(times, after, "right"))
-        last = int(np.searchsorted(times, min(each.end, _MOST), "left"))
+        first = 0 if start - window < _LEAST else int(np.searchsorted(times, after, "right"))
+        last = int(np.searchsorted(times, min(end, _MOST), "left"))
         if first < last:
-            yield Part(each.number, first, last)
+            yield Rows(tuple(of_time), first, last)

@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.part_key import BY_VERTEX, PartKey
+
+from graphtide_backfill.domain.division import Division, SliceKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,6 +65,19 @@ def instant(text: str, unit: TimeUnit) -> int:
     since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     micros = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
     return micros * 1_000 // unit.nanoseconds
+
+
+def slice_key(text: str) -> SliceKey:
+    """Read `KEY` or `KEY:N`, what history is divided by: a field or an attribute, or VERTEX, and into how many parts.
+
+    Raises:
+        InvalidPatternError: history is not divided by that, or not into so many parts.
+    """
+    name, separator, number = text.rpartition(":")
+    has_number = separator and number.isdecimal() and number.isascii()
+    key, parts = (name, int(number)) if has_number else (text, None)
+    found = BY_VERTEX if key.upper() == "VERTEX" else PartKey(key)
+    return SliceKey(Division(found, 1 if parts is None else parts).key, parts)
 
 
 def pairs(given: Iterable[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ import msgspec
 import typer
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
 from graphtide_core.formats import DEFAULT, columnar_first, columnar_suffixes, one_of
+from graphtide_core.stream_partition import part_key
 from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
@@ -53,14 +54,16 @@ from graphtide.extras import needing
 from graphtide.record import columns_to_read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphtide_backfill.adapters.result_folder import ResultFolder
     from graphtide_backfill.application.backfill import Prepared, Progress, RunTotals
     from graphtide_backfill.application.pieces import History
     from graphtide_backfill.bootstrap import Run
+    from graphtide_backfill.domain.division import SliceKey
     from graphtide_backfill.domain.task import Task
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.stream_definition import StreamDefinition
 
     from graphtide.options import MatchOptions
 
@@ -82,6 +85,14 @@ def backfill(
     executor_memory: Annotated[str, typer.Option(help="Memory of an executor, JVM and Python together.")] = "2g",
     spark: Annotated[list[str] | None, typer.Option(help="NAME=VALUE: a setting of Spark.")] = None,
     slice_length: Annotated[str, typer.Option("--slice", help="Length of a slice, or auto.")] = "auto",
+    slice_by: Annotated[
+        str | None,
+        typer.Option(
+            help="KEY or KEY:N: slices of time are divided into parts of the key, to which patterns must be local. KEY is src, "
+            "dst, VERTEX or an attribute; without this it is that of PARTITION BY.",
+            show_default=False,
+        ),
+    ] = None,
     engine: Engine = AUTO,
     output: Annotated[
         Path | None,
@@ -150,6 +161,7 @@ def backfill(
         end=_instant(end, "--to", ticks, instant),
         slice_length=None if slice_length == "auto" else _ticks(slice_length, "--slice", ticks),
         unique_ids=unique_ids,
+        by=_by_key(slice_by, task, records.stream),
     )
     by = _ticks(summary_by, "--summary-by", ticks)
     folder = resume or Path(f"{output or partitioned or 'backfill'}.run")
@@ -210,6 +222,30 @@ def _history(location: str, kind: str, options: MatchOptions) -> History:
     if records.stream:
         return bootstrap.statement_files(location, records.stream[0], kind)
     return bootstrap.files(location, kind, columns_to_read(options.columns), records.delimiter, options.declared)
+
+
+def _by_key(text: str | None, task: Task, stream: Sequence[StreamDefinition]) -> SliceKey | None:
+    """Return what history is divided by: what the user says, or the key of the stream if all patterns are local to it.
+
+    Raises:
+        InvalidPatternError: the user's key or number is none, or a pattern is not local to the key.
+    """
+    from graphtide_backfill.domain.division import SliceKey, refuse_not_local  # noqa: PLC0415 - Spark is an extra
+    from graphtide_backfill.entrypoints.request import slice_key  # noqa: PLC0415
+
+    if text is not None:
+        asked = slice_key(text)
+        refuse_not_local(task.patterns, asked.key, task.read_windows)
+        return asked
+    stated = next((key for each in stream if (key := part_key(each)) is not None), None)
+    if stated is None:
+        return None
+    try:
+        refuse_not_local(task.patterns, stated, task.read_windows)
+    except InvalidPatternError as error:
+        say(f"note: history is not divided by {stated}, the key of the stream: {error.reason}")
+        return None
+    return SliceKey(stated)
 
 
 def _search(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
@@ -346,14 +382,24 @@ class _Shown:
 def _say_plan(prepared: Prepared) -> None:
     estimate = prepared.estimate
     sys.stdout.write(
-        f"{len(prepared.slices)} slices of {estimate.edges:,} edges; {estimate.repeated:,} looked at again "
-        f"({estimate.factor:.2f} times the work of one pass)\n"
+        f"{len(prepared.slices)} slices{_describe(prepared)} of {estimate.edges:,} edges; "
+        f"{estimate.repeated:,} looked at again ({estimate.factor:.2f} times the work of one pass)\n"
         f"densest window: about {estimate.densest_edges:,} edges at {estimate.densest_ts}, "
         f"{estimate.memory_bytes / (1 << 20):,.0f} MB a slice\n"
     )
+    division, by_part = prepared.manifest.cut.division, prepared.reading.by_part
     for each in prepared.slices:
         edges = prepared.reading.profile.between(each.start, each.end).total
-        sys.stdout.write(f"{each.number:6d}  {each.start} to {each.end}  about {edges:,} edges\n")
+        part = "" if division is None else f"  part {each.part} by {division.key}"
+        if division is not None:
+            edges = edges * by_part[each.part] // max(1, prepared.reading.profile.total)
+        sys.stdout.write(f"{each.number:6d}  {each.start} to {each.end}{part}  about {edges:,} edges\n")
+
+
+def _describe(prepared: Prepared) -> str:
+    """Return by what history is cut beside time, if it is."""
+    cut = prepared.manifest.cut
+    return "" if cut.division is None else f" ({len(cut.bounds) - 1} of time, each in {cut.division})"
 
 
 def _topic(text: str, option: str) -> tuple[str, str]:
