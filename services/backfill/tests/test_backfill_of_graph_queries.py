@@ -167,12 +167,6 @@ def test_an_operation_reports_the_results_of_a_topic(tmp_path: Path) -> None:
     assert {json.loads(record)["kind"] for record in found} == {"match", "extend", "retract"}
 
 
-def test_an_operation_over_several_streams_fails_with_the_reason(tmp_path: Path) -> None:
-    text = "QUERY q CONSTRUCT (u)-[:r]->(w) MATCH (u)-[:a]->(v) ON s WINDOW(9) MATCH (v)-[:b]->(w) ON t WINDOW(9)"
-    with pytest.raises(InvalidQueryError, match="query 'q' reads 2: s, t"):
-        over_the_log(text, tmp_path)
-
-
 def test_a_query_that_reads_what_no_file_has_is_refused(tmp_path: Path) -> None:
     history = tmp_path / "history.csv"
     history.write_text("ts,src,dst,label,amount\n1,a,b,pays,3\n")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyspark
 import pytest
 from graphtide_backfill.adapters.files import Files
+from graphtide_backfill.adapters.named_streams import NamedStreams
 from graphtide_backfill.adapters.result_folder import ResultFolder
 from graphtide_backfill.adapters.spark_cluster import SparkCluster
 from graphtide_backfill.application.backfill import Asked, Backfill
@@ -52,6 +53,9 @@ PATTERN given_up SEQ(f:failed, s:success) PARTITION BY user ON TIMEOUT ON logins
 REACHED = """
 QUERY reached near(x, y) <- /(:http | :tcp)+/(x, y) AS way. ON flows WINDOW(2s) RETURN way
 QUERY asked answer(x, z) <- http(x, y), http+(y, z). ON flows WINDOW(1m) SLIDE(10s)
+"""
+ACROSS = """
+QUERY q CONSTRUCT (u)-[:r]->(w) MATCH (u)-[:http]->(v) ON one WINDOW(10m) MATCH (v)-[:tcp]->(w) ON other WINDOW(10m)
 """
 QUESTIONS = """
 PATTERN help_chain
@@ -123,6 +127,23 @@ def test_spark_finds_in_parts_of_a_key_what_one_pass_finds(spark: SparkCluster, 
     made.run(made.prepare())
     found = [each.record for number in results.finished() for each in results.records(number)]
     assert sorted(found) == sorted(output.read_bytes().splitlines())
+    assert found
+
+
+def test_spark_finds_over_two_streams_what_one_pass_finds(spark: SparkCluster, tmp_path: Path) -> None:
+    names = ("one", "other")
+    for name in names:
+        run("generate", "network", "--output", str(tmp_path / f"{name}.parquet"), "--records", "5000", "--planted", "5")
+    (tmp_path / "query.gtp").write_text(ACROSS)
+    inputs = [part for name in names for part in ("--input", f"{name}={tmp_path / name}.parquet")]
+    run("match", str(tmp_path / "query.gtp"), *inputs, "--output", str(tmp_path / "live.jsonl"))
+    history = NamedStreams({name: Files(str(tmp_path / f"{name}.parquet"), "parquet") for name in names})
+    results = ResultFolder(tmp_path / "run")
+    task = Task(parse(ACROSS), streams=frozenset(names))
+    made = Backfill(task, history, spark, results, Asked(), on_progress=lambda _: None, is_wanted=lambda: True)
+    made.run(made.prepare())
+    found = [each.record for number in results.finished() for each in results.records(number)]
+    assert sorted(found) == sorted((tmp_path / "live.jsonl").read_bytes().splitlines())
     assert found
 
 

@@ -71,7 +71,7 @@ def duplicates_of(edges: list[Edge], window: int) -> np.ndarray[tuple[int], np.d
 
 def blocks_for(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int) -> list[Block]:
     decoder = JsonLinesDecoder(Symbols(), task.attributes, {})
-    duplicates = duplicates_of(edges, task.lookback) * ROWS_OF_A_RECORD
+    duplicates = duplicates_of(edges, task.lookback_of("")) * ROWS_OF_A_RECORD
     batches = [edges[start : start + batch] for start in range(0, len(edges), batch)]
     found: list[Block] = []
     for place, part in enumerate(batches):
@@ -213,7 +213,7 @@ def test_a_slice_knows_a_result_that_ends_where_it_begins(window: str, times: li
 
 def test_a_query_over_several_streams_is_refused() -> None:
     query = ask("QUERY q CONSTRUCT (u)-[:r]->(w) MATCH (u)-[:a]->(v) ON s WINDOW(9) MATCH (v)-[:b]->(w) ON t WINDOW(9)")
-    with pytest.raises(InvalidQueryError, match="history is of one stream, and query 'q' reads 2: s, t; match it"):
+    with pytest.raises(InvalidQueryError, match="history is of one stream, and query 'q' reads 2: s, t; give"):
         Task((query,))
 
 
@@ -263,7 +263,7 @@ def test_what_is_consumed_where_a_slice_begins_is_what_it_would_be_if_its_window
     edges, bounds, batch = stream
     task, start = Task(components("INSTANCES")[:1]), bounds[len(bounds) // 2]
     piece = replace(slices_at([start, bounds[-1] + 1])[0], is_last=True)
-    dropped_ones = set(duplicates_of(edges, task.lookback).tolist())
+    dropped_ones = set(duplicates_of(edges, task.lookback_of("")).tolist())
     window = [edge for place, edge in enumerate(edges) if edge.ts > start - task.window and place not in dropped_ones]
     expected = Counter(each for each in reports_by_match(window, task.patterns).elements() if each[-1] >= start)
     assert reports_of(lines_by_slices(edges, task, (piece,), batch)) == expected
@@ -287,7 +287,7 @@ def test_a_dropped_duplicate_at_the_end_of_history_moves_time_as_in_one_pass() -
     ]
     patterns = components("CHANGES")
     task = Task(patterns)
-    assert len(duplicates_of(edges, task.lookback)) == 1
+    assert len(duplicates_of(edges, task.lookback_of(""))) == 1
     whole = replace(slices_at([1, 20])[0], is_last=True)
     found = reports_of(lines_by_slices(edges, task, (whole,), 2))
     assert found == reports_by_match(edges, patterns)

@@ -77,7 +77,7 @@ def reports(records: Sequence[Edge | Event], task: Task, run: Cut, size: int) ->
     slices = run.slices((0,) if division is None else division.used(task.patterns))
     slices = tuple(replace(each, is_last=each.end == run.bounds[-1]) for each in slices)
     attributes = tuple(dict.fromkeys((*task.attributes, *(() if division is None else division.attributes))))
-    duplicates = duplicates_of(records, task.lookback)
+    duplicates = duplicates_of(records, task.lookback_of(""))
     blocks = [
         block
         for place, (batch, settled) in enumerate(batches_of(records, attributes, size))

@@ -49,7 +49,7 @@ def blocks_for(events: Sequence[Event], task: Task, slices: Sequence[Slice], siz
         for arrival, event in enumerate(events)
         if not event.made
     )
-    duplicates = np.array(sorted(drop(known, task.lookback)), np.int64) * ROWS_OF_A_RECORD
+    duplicates = np.array(sorted(drop(known, task.lookback_of(""))), np.int64) * ROWS_OF_A_RECORD
     decoder = JsonLinesDecoder(Symbols(), task.attributes, {})
     found: list[Block] = []
     for place, start in enumerate(range(0, len(events), size)):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import FatalError, InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_core.installing import line_for
+from graphtide_core.merged_streams import sources
 from graphtide_core.ports.log import TopicSpec
 from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_log.deployment_topics import topics_on
@@ -21,6 +22,7 @@ from graphtide_serving.clock import SystemClock
 
 from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.adapters.java import refuse_without_java
+from graphtide_backfill.adapters.named_streams import NamedStreams
 from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.adapters.result_folder import ResultFolder
@@ -113,9 +115,24 @@ def statement_files(location: str, definition: StreamDefinition, format: str) ->
     return StatementFiles(location, definition, format)
 
 
-def ordered_topic(brokers: str, topic: str) -> History:
+def ordered_topic(brokers: str, topic: str) -> OrderedTopic:
     """Return the ordered topic of a stream as history."""
     return OrderedTopic(KafkaAt(KafkaConnection(brokers, CLIENT)), topic)
+
+
+def named_streams(streams: Mapping[str, History]) -> History:
+    """Return several streams by name as history."""
+    return NamedStreams(streams)
+
+
+def ordered_topics(topics: Mapping[str, OrderedTopic]) -> History:
+    """Return the ordered topics of several streams as history: the newest epoch that all of them began.
+
+    Raises:
+        UnreadableStreamError: there is no such topic.
+    """
+    epoch = min(each.newest_epoch() for each in topics.values())
+    return NamedStreams({name: replace(each, epoch=epoch) for name, each in topics.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,13 +284,15 @@ class OverTheLog:
 
     def __call__(self, asked: OperationRecord, on_progress: Callable[[Progress], None], stop: Event) -> None:
         """See `Work`."""
-        history = OrderedTopic(self.log, self.topics.ordered(StreamName(asked.stream)))
-        unit = history.unit()
+        streams = {str(name): OrderedTopic(self.log, self.topics.ordered(name)) for name in sources(StreamName(asked.stream))}
+        unit = next(iter(streams.values())).unit()
+        is_named = len(streams) > 1
+        history = ordered_topics(streams) if is_named else streams[asked.stream]
         patterns = tuple(replace(pattern, version=asked.version) for pattern in parse(asked.text))
         # Live patterns may save up work for time that passes; in history no time passes, so work has no bound but the user's.
         held = asked.limits.effective
         limits = Limits(held.partial_matches, held.state_bytes, held.policy, asked.limits.steps)
-        task = Task(patterns, asked.engine, unit, limits=limits)
+        task = Task(patterns, asked.engine, unit, limits=limits, streams=frozenset(streams if is_named else ()))
         to = Published(self.log(), self.topics.matches, self.topics.operations, asked.id)
         folder = self.folder / asked.id
         with self.cluster() as cluster:

@@ -23,6 +23,7 @@ from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.domain.sizing import Machine
 from graphtide_core.errors import FatalError, InvalidPatternError, InvalidQueryError, UnreadableStreamError
 from graphtide_core.installing import line_for
+from graphtide_core.match import IntervalMatch
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -378,3 +379,51 @@ def test_a_pattern_that_is_not_local_to_the_asked_key_is_refused_with_a_hint(pat
     with pytest.raises(InvalidPatternError, match="pattern 'p' is not local by src") as refused:
         run(pattern, "h.csv", "--slice-by", "src", "--dry-run")
     assert refused.value.hint == "let all edges begin at one vertex"
+
+
+QUERY = "QUERY q CONSTRUCT (u)-[:r]->(w) MATCH (u)-[:a]->(v) ON one WINDOW(9) MATCH (v)-[:b]->(w) ON other WINDOW(20)\n"
+
+
+@pytest.fixture
+def two_streams(pattern: Path) -> Path:
+    """Two streams of different formats in the folder of a query over both."""
+    pattern.write_text(QUERY)
+    (pattern.parent / "one.csv").write_text("ts,src,dst,label\n1,x,y,a\n7,x,z,a\n")
+    lines = ['{"ts":3,"src":"y","dst":"w","label":"b"}', '{"ts":7,"src":"z","dst":"w","label":"b"}']
+    (pattern.parent / "other.jsonl").write_text("\n".join(lines) + "\n")
+    return pattern
+
+
+@pytest.mark.usefixtures("in_one_process")
+def test_streams_are_given_by_name(two_streams: Path) -> None:
+    run(two_streams, "--input", "one=one.csv", "--input", "other=other.jsonl", "--output", "m.jsonl")
+    found = (two_streams.parent / "m.jsonl").read_text().splitlines()
+    inputs = graphtide.Inputs(one=two_streams.parent / "one.csv", other=two_streams.parent / "other.jsonl")
+    assert found == [each.to_json() for each in graphtide.match(QUERY, inputs) if isinstance(each, IntervalMatch)]
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give the place of history, or --input NAME=LOCATION"),
+        (["one.csv", "--input", "other=other.jsonl"], "give the place of history, or --input NAME=LOCATION"),
+        (["--input", "one"], "'one' is not NAME=LOCATION"),
+        (["--input", "one=one.csv", "--input", "one=other.jsonl"], "stream 'one' is given twice"),
+    ],
+)
+def test_history_is_given_in_one_way(two_streams: Path, arguments: list[str], said: str) -> None:
+    result = run(two_streams, *arguments)
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.replace("│", " ").split())
+
+
+def test_a_stream_that_a_query_reads_and_that_is_not_given_is_named(two_streams: Path) -> None:
+    with pytest.raises(InvalidQueryError, match="query 'q' reads the stream 'other', which history is not of"):
+        run(two_streams, "--input", "one=one.csv")
+
+
+def test_features_of_one_of_several_streams_are_refused(two_streams: Path) -> None:
+    two_streams.write_text(f"STREAM one EDGE (src)-[label]->(dst) AT ts FEATURE n = count(*) PER src OVER 1m\n{QUERY}")
+    with pytest.raises(InvalidQueryError, match="STREAM one: a backfill over several streams counts no features"):
+        run(two_streams, "--input", "one=one.csv", "--input", "other=other.jsonl")

@@ -6,7 +6,7 @@ A Parquet piece is a run of row groups; the footer says how many rows come befor
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,6 +41,7 @@ class ParquetPiece:
     first: int
     last: int
     _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
+    stream: ClassVar[str] = ""
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""
@@ -72,6 +73,7 @@ class ArrowPiece:
     columns: Mapping[str, str]
     types: Mapping[str, str]
     _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
+    stream: ClassVar[str] = ""
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import FORMATS, StreamFormat
 
+from graphtide_backfill.adapters.table_formats import table_files
 from graphtide_backfill.adapters.table_history import history_of
 from graphtide_backfill.adapters.texts import TextPiece, beginning
 
@@ -103,10 +104,13 @@ def paths_of(location: str) -> list[Path]:
     """Return the files of a place in the order of their names.
 
     Raises:
-        UnreadableStreamError: there are no files.
+        UnreadableStreamError: there are no files, or they are of a table that cannot be read.
     """
     place = Path(location)
-    if place.is_dir():
+    if place.is_dir() and (of_table := table_files(place)) is not None:
+        found = of_table
+        absent = "the table has no file"
+    elif place.is_dir():
         # Files whose names begin like this are not data: engines leave them beside it.
         found = [path for path in place.rglob("*") if path.is_file() and not path.name.startswith(("_", "."))]
         absent = "there is no file in it"

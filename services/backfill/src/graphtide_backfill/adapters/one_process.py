@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from graphtide_backfill.application.pieces import Piece
     from graphtide_backfill.application.reading_plan import PlannedPiece
-    from graphtide_backfill.application.work import Job, SliceSink
+    from graphtide_backfill.application.work import Duplicates, Job, SliceSink
     from graphtide_backfill.domain.division import Division
     from graphtide_backfill.domain.sizing import Machine
 
@@ -56,7 +56,7 @@ class OneProcess:
         self,
         pieces: Sequence[PlannedPiece],
         job: Job,
-        duplicates: NDArray[np.int64],
+        duplicates: Duplicates,
         sink: SliceSink,
         tick: Callable[[], bool],
     ) -> None:

@@ -1,14 +1,15 @@
 """The ordered topic of a stream as history: pieces of some records each.
 
 Its edges are in their total order and cleared of duplicates already. Times begin anew with an epoch of the stream, so the
-history is that of the newest one: no window reaches into an earlier. Records that were appended later change nothing of what
-was there, so the topic's fingerprint stays.
+history is that of one: no window reaches into an earlier. It is the newest, or of several streams the newest that all began.
+Records that were appended later change nothing of what was there, so the topic's fingerprint stays.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ports.log import TopicPartition
@@ -22,7 +23,7 @@ from graphtide_backfill.application.pieces import PieceFacts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from graphtide_core.ports.log import Log
+    from graphtide_core.ports.log import Log, LogReader
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch
 
@@ -40,6 +41,7 @@ class TopicPiece:
     start: int
     end: int
     _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
+    stream: ClassVar[str] = ""
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""
@@ -71,11 +73,12 @@ class TopicPiece:
 
 @dataclass(frozen=True, slots=True)
 class OrderedTopic:
-    """The newest epoch of an ordered topic as it is now."""
+    """An epoch of an ordered topic as it is now; None is the newest."""
 
     log: Callable[[], Log]
     topic: str
     may_repeat: bool = False
+    epoch: int | None = None
 
     def pieces(self) -> list[Piece]:
         """See `History.pieces`."""
@@ -91,6 +94,16 @@ class OrderedTopic:
     def fingerprint(self) -> str:
         """Return the topic's name and where it begins."""
         return f"{self.topic}@{self._bounds()[0]}"
+
+    def newest_epoch(self) -> int:
+        """Return the number of the newest epoch; 0 of a topic without records.
+
+        Raises:
+            UnreadableStreamError: there is no such topic.
+        """
+        with self._opened() as (reader, place, end):
+            newest = newest_before(reader, place, end)
+        return 0 if newest is None else newest.epoch
 
     def unit(self) -> TimeUnit:
         """Return what times count, as the topic's first record says.
@@ -112,19 +125,34 @@ class OrderedTopic:
         raise UnreadableStreamError(message)
 
     def _bounds(self) -> tuple[int, int]:
+        """Return the offset of the epoch's first record, and the one after its last."""
+        with self._opened() as (reader, place, end):
+            newest = newest_before(reader, place, end)
+            epoch = self.epoch if self.epoch is not None else 0 if newest is None else newest.epoch
+            first = reader.ends([place])[place][0] if epoch == 0 else first_since(reader, place, _start_of(epoch), end)
+            is_over = newest is not None and newest.epoch > epoch
+            return first, first_since(reader, place, _start_of(epoch + 1), end) if is_over else end
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[LogReader, TopicPartition, int]]:
+        """Give a reader of the topic, its partition and its end.
+
+        Raises:
+            UnreadableStreamError: there is no such topic, or the log does not answer.
+        """
         place = TopicPartition(self.topic, 0)
         reader = self.log().reader(None)
         try:
             if place not in reader.partitions(self.topic):
                 message = f"there is no topic {self.topic}"
                 raise UnreadableStreamError(message)
-            first, end = reader.ends([place])[place]
-            newest = newest_before(reader, place, end)
-            if newest is None or newest.epoch == 0:
-                return first, end
-            return first_since(reader, place, Instant(newest.epoch, MIN_EVENT_TIME), end), end
+            yield reader, place, reader.ends([place])[place][1]
         except TransientError as error:
             message = f"{self.topic}: {error}"
             raise UnreadableStreamError(message) from error
         finally:
             reader.close()
+
+
+def _start_of(epoch: int) -> Instant:
+    return Instant(epoch, MIN_EVENT_TIME)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from graphtide_backfill.application.pieces import Piece
     from graphtide_backfill.application.reading_plan import PlannedPiece
-    from graphtide_backfill.application.work import Job, SliceSink
+    from graphtide_backfill.application.work import Duplicates, Job, SliceSink
     from graphtide_backfill.domain.division import Division
 
     Batches = Iterator[pa.RecordBatch]
@@ -82,7 +82,7 @@ class SparkCluster:
         self,
         pieces: Sequence[PlannedPiece],
         job: Job,
-        duplicates: NDArray[np.int64],
+        duplicates: Duplicates,
         sink: SliceSink,
         tick: Callable[[], bool],
     ) -> None:
@@ -163,7 +163,7 @@ def _drop(batches: Batches, *, window: int) -> Batches:
     yield pa.record_batch([pa.array(list(drop(rows, window)), pa.int64())], ["arrival"])
 
 
-def _blocks(piece: PlannedPiece, job: Job, duplicates: NDArray[np.int64], places: Mapping[int, int]) -> Batches:
+def _blocks(piece: PlannedPiece, job: Job, duplicates: Duplicates, places: Mapping[int, int]) -> Batches:
     for block in blocks_of(piece, job, duplicates):
         row = {
             "part": pa.array([places[block.slice]], pa.int32()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import pyarrow as pa
 from graphtide_core.errors import UnreadableStreamError
@@ -45,6 +45,7 @@ class StatementPiece:
     path: str
     statement: Statement
     _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
+    stream: ClassVar[str] = ""
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""

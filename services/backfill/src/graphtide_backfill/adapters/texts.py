@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.decoders import Decoding, decoder_of
@@ -35,6 +35,7 @@ class TextPiece:
     types: Mapping[str, str]
     delimiter: str
     _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
+    stream: ClassVar[str] = ""
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-import numpy as np
 from graphtide_core.errors import FatalError, UnreadableStreamError
 from graphtide_core.part_key import MOST_PARTS
 from graphtide_core.suggestion import did_you_mean
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.manifest import Manifest
     from graphtide_backfill.application.pieces import History
     from graphtide_backfill.application.ports import Cluster, Results
-    from graphtide_backfill.application.reading_plan import ReadingPlan
+    from graphtide_backfill.application.reading_plan import PlannedPiece, ReadingPlan
+    from graphtide_backfill.application.work import Duplicates
     from graphtide_backfill.domain.division import SliceKey
     from graphtide_backfill.domain.slices import Slice
     from graphtide_backfill.domain.task import Task
@@ -216,13 +216,10 @@ class Backfill:
         finished = results.finished()
         self._before = sum(each.edges for each in finished.values())
         missing = tuple(each for each in prepared.slices if each.number not in finished)
-        duplicates = np.zeros(0, np.int64)
         if missing:
             end, tick = prepared.slices[-1].end, lambda: self._tick(prepared)
-            if self._history.may_repeat and reading.has_ids and not self._asked.unique_ids:
-                before = reading.within(-(2**63), end)
-                duplicates = self._cluster.duplicates(before, task.unit, task.lookback, tick)
-                self._duplicates = len(duplicates)
+            duplicates = self._find_duplicates(reading, end, tick)
+            self._duplicates = sum(map(len, duplicates.values()))
             pieces = reading.within(missing[0].start - task.window + 1, end)
             job = Job(task, missing, reading.deletions, prepared.manifest.cut.division)
             self._cluster.match(pieces, job, duplicates, results.sink, tick)
@@ -231,6 +228,18 @@ class Backfill:
                     results.keep_empty(Outcome(each.number))
         self._tick(prepared)
         return self.totals()
+
+    def _find_duplicates(self, reading: ReadingPlan, end: int, tick: Callable[[], bool]) -> Duplicates:
+        """Return the duplicates before a time; each stream has ids of its own."""
+        if not self._history.may_repeat or not reading.has_ids or self._asked.unique_ids:
+            return {}
+        by_stream: dict[str, list[PlannedPiece]] = {}
+        for each in reading.within(-(2**63), end):
+            by_stream.setdefault(each.piece.stream, []).append(each)
+        return {
+            stream: self._cluster.duplicates(pieces, self._task.unit, self._task.lookback_of(stream), tick)
+            for stream, pieces in by_stream.items()
+        }
 
     def _ended(self, slices: tuple[Slice, ...]) -> tuple[Slice, ...]:
         """Return the slices; without a requested end, history ends with the last."""

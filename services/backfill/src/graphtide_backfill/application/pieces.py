@@ -67,6 +67,11 @@ def explain_first(letters: Sequence[tuple[int, str, bytes]], place: str, path: s
 class Piece(Protocol):
     """A part of history that one executor reads."""
 
+    @property
+    def stream(self) -> str:
+        """The stream that it is of, if history is of several by name; else empty."""
+        ...
+
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """Yield the edges in the order of arrival, no batch empty.
 
@@ -89,7 +94,7 @@ class History(Protocol):
         ...
 
     def pieces(self) -> Sequence[Piece]:
-        """Return the pieces in the order of arrival.
+        """Return the pieces in the order of arrival; those of several streams in the order of the streams' names.
 
         Raises:
             UnreadableStreamError: there is no such history.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.manifest import Manifest
     from graphtide_backfill.application.pieces import Piece, PieceReport
     from graphtide_backfill.application.reading_plan import PlannedPiece
-    from graphtide_backfill.application.work import Job, SliceSink
+    from graphtide_backfill.application.work import Duplicates, Job, SliceSink
     from graphtide_backfill.domain.division import Division
     from graphtide_backfill.domain.sizing import Machine
     from graphtide_backfill.domain.task import Outcome
@@ -55,14 +55,14 @@ class Cluster(Protocol):
     def duplicates(
         self, pieces: Sequence[PlannedPiece], unit: TimeUnit, window: int, tick: Callable[[], bool]
     ) -> NDArray[np.int64]:
-        """Return the arrivals of all duplicates, ascending; see `arrivals_of`. Raises as `count`."""
+        """Return the arrivals of all duplicates of one stream, ascending; see `arrivals_of`. Raises as `count`."""
         ...
 
     def match(
         self,
         pieces: Sequence[PlannedPiece],
         job: Job,
-        duplicates: NDArray[np.int64],
+        duplicates: Duplicates,
         sink: SliceSink,
         tick: Callable[[], bool],
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
@@ -64,7 +65,11 @@ class ReadingPlan:
 
 def reading_plan(pieces: Sequence[Piece], reports: Sequence[PieceReport]) -> ReadingPlan:
     """Return the plan from what each piece reported."""
-    ordinals = [0, *accumulate(report.records for report in reports)]
+    ordinals, records = [], Counter[str]()
+    for piece, report in zip(pieces, reports, strict=True):
+        # A stream counts its own records.
+        ordinals.append(records[piece.stream])
+        records[piece.stream] += report.records
     places = [0, *accumulate(len(report.spans) for report in reports)]
     spans = [span for report in reports for span in report.spans]
     # What is settled after a batch is the earliest time of all that follow.
@@ -80,7 +85,7 @@ def reading_plan(pieces: Sequence[Piece], reports: Sequence[PieceReport]) -> Rea
             for report in reports
         ),
         profile=join(report.profile for report in reports),
-        records=ordinals[-1],
+        records=records.total(),
         rejected=sum(report.rejected for report in reports),
         example=next((report.example for report in reports if report.example), ""),
         has_ids=any(report.has_ids for report in reports),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress, groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import numpy as np
 import pyarrow as pa
 from graphtide_native.records import Symbols
 from graphtide_wire.ordered_body import MADE
+from numpy.typing import NDArray
 
 from graphtide_backfill.application.pieces import Reading
 from graphtide_backfill.domain.blocks import cut
@@ -19,10 +22,8 @@ from graphtide_backfill.domain.matching import SliceMatching
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    import numpy as np
     from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import EncodedMatch
-    from numpy.typing import NDArray
 
     from graphtide_backfill.application.reading_plan import PlannedPiece
     from graphtide_backfill.domain.blocks import Block
@@ -71,7 +72,11 @@ class Ids(NamedTuple):
     deletes: list[bool]
 
 
-def blocks_of(planned: PlannedPiece, job: Job, duplicates: NDArray[np.int64]) -> Iterator[Block]:
+Duplicates = Mapping[str, NDArray[np.int64]]
+"""The arrivals of duplicates, ascending, by their streams; see `arrivals_of`."""
+
+
+def blocks_of(planned: PlannedPiece, job: Job, duplicates: Duplicates) -> Iterator[Block]:
     """Yield the blocks that a piece holds for the slices."""
     reading = Reading(Symbols(), job.attributes, job.task.unit, planned.ordinal)
     for number, batch in enumerate(planned.piece.batches(reading)):
@@ -81,7 +86,7 @@ def blocks_of(planned: PlannedPiece, job: Job, duplicates: NDArray[np.int64]) ->
             job.task.window,
             place=planned.place + number,
             settled=planned.settled[number],
-            duplicates=duplicates,
+            duplicates=duplicates.get(planned.piece.stream),
             division=job.division,
         )
 

@@ -17,7 +17,7 @@ from graphtide_query.reads import match_lookback
 from graphtide_backfill.domain.slices import LONGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ids import PatternName
@@ -33,6 +33,7 @@ class Task:
         unit: what a tick of history's times is.
         limits: bounds on each pattern's state in a slice.
         windows: what is counted of history, as the statement of its stream says; an ordered topic has it already.
+        streams: names of the streams that history is of; empty is one without a name.
     """
 
     patterns: tuple[AnyPattern, ...]
@@ -40,17 +41,18 @@ class Task:
     unit: TimeUnit = TimeUnit.MILLISECOND
     limits: Limits = field(default_factory=Limits)
     windows: StreamWindows = field(default_factory=StreamWindows)
+    streams: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Refuse what slices of history cannot distinguish.
 
         Raises:
-            InvalidQueryError: a window counts edges, or a query reads more than one stream or a view of these patterns. Or the
-                engine is not for its family.
+            InvalidQueryError: a window counts edges, or a pattern reads other streams than history is of, or a view of these
+                patterns. Or the engine is not for its family.
         """
         for pattern in self.patterns:
             refuse_other_family(pattern, self.engine)
-        for reason in refusals(self.patterns).values():
+        for reason in refusals(self.patterns, self.streams).values():
             raise InvalidQueryError(reason)
 
     @property
@@ -72,10 +74,13 @@ class Task:
         """What is counted for the patterns: the features that they read, and what EMIT gives."""
         return self.windows.read_by(columns(self.patterns))
 
-    @property
-    def lookback(self) -> int:
-        """An id that comes again within so many ticks is a duplicate: those of the longest lookback."""
-        return min(LONGEST, max(pattern.lookback(self.unit) for pattern in self.patterns))
+    def lookback_of(self, stream: str) -> int:
+        """Return within how many ticks an id that comes again in a stream is a duplicate: the longest lookback of its patterns.
+
+        The stream without a name is that of all patterns.
+        """
+        reading = (pattern for pattern in self.patterns if not stream or stream in pattern.streams)
+        return min(LONGEST, max((pattern.lookback(self.unit) for pattern in reading), default=0))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -83,15 +88,23 @@ class Task:
         return tuple(dict.fromkeys((*columns(self.patterns), *self.read_windows.inputs)))
 
 
-def refusals(patterns: Iterable[AnyPattern]) -> dict[PatternName, str]:
-    """Return why history cannot be searched for some of these patterns, in a sentence each; the others can be."""
+def refusals(patterns: Iterable[AnyPattern], streams: Collection[str] = ()) -> dict[PatternName, str]:
+    """Return why history cannot be searched for some of these patterns, in a sentence each; the others can be.
+
+    `streams` are the names of those that history is of; none are given of one without a name.
+    """
     asked = tuple(patterns)
     views = frozenset(str(each.name) for each in asked if each.is_view)
-    found = {each.name: _unread(each, views) if family_of(each).reads_by_name else _explain_unsliced(each) for each in asked}
+    found = {
+        each.name: _unread(each, views, streams) if family_of(each).reads_by_name else _explain_unsliced(each, streams)
+        for each in asked
+    }
     return {name: reason for name, reason in found.items() if reason is not None}
 
 
-def _explain_unsliced(pattern: AnyPattern) -> str | None:
+def _explain_unsliced(pattern: AnyPattern, streams: Collection[str]) -> str | None:
+    if streams:
+        return f"pattern {pattern.name!r} reads one stream, not streams by name: only streaming graph queries do"
     window = family_of(pattern).window(pattern)
     if isinstance(window, EdgeCount):
         return (
@@ -106,13 +119,16 @@ def is_uncuttable(pattern: AnyPattern) -> bool:
     return family_of(pattern).follows_from_reports(pattern)
 
 
-def _unread(query: AnyPattern, views: frozenset[str]) -> str | None:
+def _unread(query: AnyPattern, views: frozenset[str], streams: Collection[str]) -> str | None:
     if read := [name for name in query.streams if name in views]:
         return f"query {query.name!r} reads the view {read[0]!r}, and results of a view are not read in the same pass"
+    if streams:
+        lacking = next((name for name in query.streams if name not in streams), None)
+        return None if lacking is None else f"query {query.name!r} reads the stream {lacking!r}, which history is not of"
     if len(query.streams) > 1:
         return (
             f"history is of one stream, and query {query.name!r} reads {len(query.streams)}: {', '.join(query.streams)};"
-            " match it on the command line, with --input for each, or in Python"
+            " give the history of each by --input"
         )
     return None
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 import typer
-from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
+from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, InvalidQueryError
 from graphtide_core.formats import DEFAULT, columnar_first, columnar_suffixes, one_of
 from graphtide_core.stream_partition import part_key
 from graphtide_core.stream_windows import StreamWindows
@@ -34,7 +34,7 @@ from graphtide.cli.arguments import (
     refuse_shared_files,
     with_source,
 )
-from graphtide.cli.history_format import format_by_names
+from graphtide.cli.histories import history_of, places_of, topic_of
 from graphtide.cli.java import java_log
 from graphtide.cli.output import format_of_matches, refuse_unwritable, write_text
 from graphtide.cli.record_forms import Definition, FormOptions, Preset
@@ -47,14 +47,12 @@ from graphtide.cli.streams import (
     UnitOfStream,
     max_rejected_of,
     of_stream,
-    reading_of,
     unit_of,
 )
 from graphtide.extras import needing
-from graphtide.record import columns_to_read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from graphtide_backfill.adapters.result_folder import ResultFolder
     from graphtide_backfill.application.backfill import Prepared, Progress, RunTotals
@@ -65,16 +63,23 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.stream_definition import StreamDefinition
 
-    from graphtide.options import MatchOptions
 
+_POLICIES = {name: name for name in ("fail", "pause", "shed")}
 _WRITTEN = [*DEFAULT.suffixes, *columnar_suffixes()]
-_SOURCES = {name: name for name in (*columnar_first(), "kafka")}
 
 
 def backfill(
     pattern_file: PatternFile,
-    location: Annotated[str, typer.Argument(help="File, folder or names of history; for kafka brokers/topic.")],
+    location: Annotated[
+        str | None, typer.Argument(help="File, folder or names of history; for kafka brokers/topic.", show_default=False)
+    ] = None,
     *,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input", help="NAME=LOCATION: history of a stream by name, for graph queries over several.", show_default=False
+        ),
+    ] = None,
     source: Annotated[
         str | None,
         typer.Option(help=f"{', '.join(columnar_first())}, or kafka: an ordered topic; by the files' names if not given."),
@@ -138,24 +143,24 @@ def backfill(
         from graphtide_backfill.application.ports import CancelledError  # noqa: PLC0415
         from graphtide_backfill.domain.task import Task  # noqa: PLC0415
         from graphtide_backfill.entrypoints.request import SparkRequest, instant, pairs, size  # noqa: PLC0415
-    refuse_shared_files({"PATTERN_FILE": pattern_file, "LOCATION": location}, {"--output": output, "--summary": summary})
+    given = places_of(location, inputs, source)
+    refuse_shared_files({"PATTERN_FILE": pattern_file, **given.by_option()}, {"--output": output, "--summary": summary})
     _refuse_unwritable(output, summary, partitioned)
     stated, patterns = read_patterns_and_streams(pattern_file)
     records = FormOptions(delimiter=delimiter_of(delimiter), definition=definition, preset=preset).read(stated)
     ticks = unit_of(unit, None, column=column, format=None, records=records)
-    policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     task = Task(
-        _search(patterns),
+        _search(patterns, given.names),
         engine_name(engine),
         ticks,
-        limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
-        windows=records.stream[0].windows if records.stream else StreamWindows(),
+        limits=Limits(limit_partial_matches, limit_state_bytes, choice(on_limit, _POLICIES, "--on-limit"), limit_work),
+        windows=_windows(records.stream, given.names),
+        streams=given.names,
     )
     most, mapped = max_rejected_of(max_rejected), columns(column or [])
     # Options of a stream must not contradict its statement.
     options = of_stream(None, column, ticks, type, schema, records=records)
-    kind = _kind(location, source, options)
-    history = _history(location, kind, options)
+    history, is_topic = history_of(given, options)
     asked = Asked(
         start=_instant(start, "--from", ticks, instant),
         end=_instant(end, "--to", ticks, instant),
@@ -167,9 +172,9 @@ def backfill(
     folder = resume or Path(f"{output or partitioned or 'backfill'}.run")
     _refuse_left(folder, is_new=resume is None)
     request = SparkRequest(master, size(executor_memory), pairs(spark or []))
-    if kind != "kafka":
+    if not is_topic:
         _check(task, history, pattern_file, {name: actual for name, actual in mapped.items() if actual})
-    to = None if to_kafka is None else bootstrap.publish(*_topic(to_kafka, "--to-kafka"), prefix)
+    to = None if to_kafka is None else bootstrap.publish(*topic_of(to_kafka, "--to-kafka"), prefix)
     stop = Event()
     with Ending(stop) as ending, java_log() as log, contextlib.ExitStack() as stack:
         with log.taken():
@@ -197,33 +202,6 @@ def backfill(
     raise typer.Exit(status_of_share(totals.rejected, prepared.reading.records, most))
 
 
-def _kind(location: str, source: str | None, options: MatchOptions) -> str:
-    """Return what history is: a format of files, or `kafka`.
-
-    Raises:
-        BadParameter: it cannot be what the command line and the statement say.
-        UnreadableStreamError: the files show no format, or several.
-    """
-    stated = reading_of(options, None, None).for_stream(None).stated_format
-    given = None if source is None else choice(source, _SOURCES, "--source")
-    if options.record_options.stream and (given == "kafka" or options.types):
-        what = "types are those of the expressions" if options.types else "an ordered topic has edges already"
-        message = f"a STREAM statement reads files, and {what}"
-        raise typer.BadParameter(message, param_hint="--type" if options.types else "--source")
-    return given or (format_by_names(location) if stated is None else stated.value)
-
-
-def _history(location: str, kind: str, options: MatchOptions) -> History:
-    from graphtide_backfill import bootstrap  # noqa: PLC0415 - see above
-
-    records = options.record_options
-    if kind == "kafka":
-        return bootstrap.ordered_topic(*_topic(location, "LOCATION"))
-    if records.stream:
-        return bootstrap.statement_files(location, records.stream[0], kind)
-    return bootstrap.files(location, kind, columns_to_read(options.columns), records.delimiter, options.declared)
-
-
 def _by_key(text: str | None, task: Task, stream: Sequence[StreamDefinition]) -> SliceKey | None:
     """Return what history is divided by: what the user says, or the key of the stream if all patterns are local to it.
 
@@ -248,11 +226,26 @@ def _by_key(text: str | None, task: Task, stream: Sequence[StreamDefinition]) ->
     return SliceKey(stated)
 
 
-def _search(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
+def _windows(stream: Sequence[StreamDefinition], names: Collection[str]) -> StreamWindows:
+    """Return what is counted of a stream.
+
+    Raises:
+        InvalidQueryError: history is of several streams, and something is counted of one of them.
+    """
+    if not names:
+        return stream[0].windows if stream else StreamWindows()
+    counted = next((each.name for each in stream if each.windows), None)
+    if counted is not None:
+        message = f"STREAM {counted}: a backfill over several streams counts no features, and has no EMIT; leave them out"
+        raise InvalidQueryError(message)
+    return StreamWindows()
+
+
+def _search(patterns: tuple[AnyPattern, ...], streams: Collection[str]) -> tuple[AnyPattern, ...]:
     """Return the patterns that history can be searched for, and warn of the others; all where it can be for none."""
     from graphtide_backfill.domain.task import refusals  # noqa: PLC0415 - Spark is an extra
 
-    refused = refusals(patterns)
+    refused = refusals(patterns, streams)
     for name, reason in refused.items():
         say(f"warning: {name} is left out: {reason}")
     return tuple(each for each in patterns if each.name not in refused) or patterns
@@ -400,14 +393,6 @@ def _describe(prepared: Prepared) -> str:
     """Return by what history is cut beside time, if it is."""
     cut = prepared.manifest.cut
     return "" if cut.division is None else f" ({len(cut.bounds) - 1} of time, each in {cut.division})"
-
-
-def _topic(text: str, option: str) -> tuple[str, str]:
-    brokers, separator, topic = text.rpartition("/")
-    if not separator or not brokers or not topic:
-        message = f"{text!r} is not brokers/topic, for example localhost:9092/graphtide.ordered.flows.v1"
-        raise typer.BadParameter(message, param_hint=option)
-    return brokers, topic
 
 
 def _instant(text: str | None, option: str, unit: TimeUnit, read: Callable[[str, TimeUnit], int]) -> int | None:
