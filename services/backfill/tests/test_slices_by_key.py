@@ -21,7 +21,6 @@ from graphtide_backfill.domain.slices import Cut
 from graphtide_backfill.domain.task import Task
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event import Event
 from graphtide_core.part_key import BY_VERTEX, PartKey, part_of
 from graphtide_core.pattern import OF_SIMULATION, Report
 from graphtide_core.stream_windows import StreamWindows
@@ -34,9 +33,9 @@ from graphtide_testing.local_patterns import nearly_local_events, nearly_local_p
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.parts import parts_of
-from graphtide_testing.records import events_to_json_lines, to_json_lines
 from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import EventStreamShape, StreamShape, random_event_stream, random_stream
+from graphtide_testing.windowed_streams import to_mixed_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.event import Event
     from graphtide_native.records import EdgeBatch
 
 NO_WINDOWS: Final = StreamWindows()
@@ -56,9 +56,7 @@ def batches_of(records: Sequence[Edge | Event], attributes: Sequence[str], size:
     found = []
     for start in range(0, len(records), size):
         own = records[start : start + size]
-        edges = [each for each in own if isinstance(each, Edge)]
-        text = to_json_lines(edges) if edges else events_to_json_lines([each for each in own if isinstance(each, Event)])
-        found.append((decoder.decode(text), min((each.ts for each in records[start + size :]), default=WHOLE)))
+        found.append((decoder.decode(to_mixed_lines(own)), min((each.ts for each in records[start + size :]), default=WHOLE)))
     return found
 
 

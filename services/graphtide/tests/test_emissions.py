@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,14 +15,14 @@ from graphtide.counted_features import CountedFeatures
 from graphtide.rejections import StreamWarning
 from graphtide_core.edge import Edge
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.time import EventTime, TimeUnit
+from graphtide_core.time import TimeUnit
 from graphtide_native import features as native
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse_streams
 from graphtide_testing.data import real_stream
 from graphtide_testing.oracles.stream_emissions import add_emitted
 from graphtide_testing.records import to_csv, to_json_lines
+from graphtide_testing.windowed_streams import draw_edges
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -36,23 +35,6 @@ EMIT EVENT 'fan' PER src AS host EVERY 50ms SET hosts = count(DISTINCT dst) WHER
 """
 BURSTS: Final = "PATTERN p MATCH (a)-[e:burst]->(b) ON flows WINDOW 1s RETURN e.id AS id, e.n, e.total"
 FANS: Final = "PATTERN q SEQ(f:fan) ON flows WITHIN 1s RETURN f.id AS id, f.host AS host, f.hosts AS hosts"
-
-
-def draw_edges(seed: int, count: int = 60) -> list[Edge]:
-    """Return edges in order of time, with ties."""
-    chance = random.Random(seed)
-    times = sorted(chance.randrange(200) for _ in range(count))
-    return [
-        Edge(
-            EdgeId(f"e{place}"),
-            EventTime(ts),
-            VertexId(chance.choice("ab")),
-            VertexId(chance.choice("uvw")),
-            "x",
-            attributes={"size": chance.choice([1, 2, 2.5, None])},
-        )
-        for place, ts in enumerate(times)
-    ]
 
 
 def expect(edges: Sequence[Edge], label: str, text: str = STATED) -> dict[str, dict[str, Any]]:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-import random
 from typing import TYPE_CHECKING, Any, Final
 
 import graphtide
 import pytest
 from graphtide.cli.app import app
 from graphtide.counted_features import CountedFeatures
-from graphtide_core.edge import Edge
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.time import Duration, EventTime, TimeUnit
+from graphtide_core.time import Duration, TimeUnit
 from graphtide_native import features as native
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse_streams
 from graphtide_testing.oracles.stream_features import value_of
 from graphtide_testing.records import to_csv, to_json_lines
+from graphtide_testing.windowed_streams import draw_edges
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from graphtide_core.edge import Edge
 
 STATED: Final = """STREAM flows
 FEATURE sent = sum(size) PER src OVER 20ms
@@ -32,23 +32,6 @@ FEATURE surge = count(*) OVER 5ms AGAINST 60ms
 FEATURE before = last(size) PER src OVER 1s EXCLUDE CURRENT
 """
 PATTERN: Final = "PATTERN p MATCH (a)-[e]->(b) ON flows WINDOW 1s RETURN e.id AS id, e.sent, e.fan, e.surge, e.before"
-
-
-def draw_edges(seed: int, count: int = 60) -> list[Edge]:
-    """Return edges in order of time, with ties."""
-    chance = random.Random(seed)
-    times = sorted(chance.randrange(200) for _ in range(count))
-    return [
-        Edge(
-            EdgeId(f"e{place}"),
-            EventTime(ts),
-            VertexId(chance.choice("ab")),
-            VertexId(chance.choice("uvw")),
-            "x",
-            attributes={"size": chance.choice([1, 2, 2.5, None])},
-        )
-        for place, ts in enumerate(times)
-    ]
 
 
 def expect(edges: Sequence[Edge], text: str = STATED) -> dict[str, dict[str, Any]]:

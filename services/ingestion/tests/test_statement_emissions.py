@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from graphtide_core.edge import Edge, Operation
-from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.time import EventTime, TimeUnit
+from graphtide_core.edge import Edge
+from graphtide_core.time import TimeUnit
 from graphtide_query import parse_streams
 from graphtide_testing.oracles.stream_emissions import add_emitted
 from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage, edge, lines
+from graphtide_testing.windowed_streams import RAW_EDGES, READS, read_back
 from graphtide_wire import raw
 from graphtide_wire.raw import Reset
 from hypothesis import given
@@ -18,42 +18,11 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-READS: Final = "STREAM flows EDGE (src)-[label]->(dst) AT ts ID id SET size = size LATENESS 3ms DUPLICATES UPDATE"
 EMITS: Final = (
     "EMIT EDGE (src:host)-[:burst]->(dst) EVERY 10ms SET n = count(*), total = sum(size) HAVING n > 1",
     "EMIT EDGE (src)-[:a]->(dst) EVERY 5ms SET newest = last(size) EMIT EDGE (dst)-[:b]->(src) PER size EVERY 7ms",
     "EMIT EDGE (src)-[:fan]->(src) EVERY 20ms SET hosts = count(DISTINCT dst) WHERE size > 1 FEATURE n = count(*) OVER 9ms",
 )
-EDGES: Final = st.lists(
-    st.builds(
-        edge,
-        st.integers(0, 60),
-        st.sampled_from("abcdefghij"),
-        src=st.sampled_from("xy"),
-        dst=st.sampled_from("uvw"),
-        size=st.sampled_from([1, 2.5, 7, None]),
-    ),
-    min_size=1,
-    max_size=6,
-)
-
-
-def read_back(rows: Sequence[dict[str, Any]]) -> list[Edge]:
-    """Return ordered edges as the oracle takes them, without features."""
-    return [
-        Edge(
-            EdgeId(row["id"]),
-            EventTime(row["ts"]),
-            VertexId(row["src"]),
-            VertexId(row["dst"]),
-            row["label"],
-            row["src_label"] or None,
-            row["dst_label"] or None,
-            {name: value for name, value in row["attributes"].items() if value is not None and name != "counted"},
-            Operation(row["op"]),
-        )
-        for row in rows
-    ]
 
 
 def without_missing(edges: Sequence[Any]) -> list[Edge]:
@@ -76,13 +45,13 @@ def without_missing(edges: Sequence[Any]) -> list[Edge]:
 
 def expect(stage: SequencingStage, emits: str, watermark: int | None = None) -> tuple[list[Edge], list[Edge]]:
     """Return what went out, and what should have, by the records that are no given ones."""
-    found = read_back(stage.ordered())
+    found = read_back(stage.ordered(), {"counted"})
     (definition,) = parse_streams(f"{READS} {emits}")
     given = [each for each in found if not each.id.startswith("emit:")]
     return found, without_missing(add_emitted(definition.emissions, given, TimeUnit.MILLISECOND, watermark))
 
 
-@given(st.sampled_from(EMITS), st.lists(EDGES, min_size=1, max_size=3), st.integers(0, 60), st.integers(0, 2))
+@given(st.sampled_from(EMITS), st.lists(RAW_EDGES, min_size=1, max_size=3), st.integers(0, 60), st.integers(0, 2))
 def test_windows_close_once_over_any_crash(emits: str, phases: list[list[dict[str, object]]], length: int, after: int) -> None:
     stage = SequencingStage()
     stage.register("p", "1m")

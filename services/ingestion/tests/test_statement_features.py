@@ -2,60 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from graphtide_core.edge import Edge, Operation
-from graphtide_core.ids import EdgeId, VertexId
-from graphtide_core.time import EventTime, TimeUnit
+from graphtide_core.time import TimeUnit
 from graphtide_query import parse_streams
 from graphtide_testing.oracles.stream_features import value_of
 from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage, edge, lines
+from graphtide_testing.windowed_streams import RAW_EDGES, READS, read_back
 from graphtide_wire import raw
 from graphtide_wire.raw import Reset
 from hypothesis import given
 from hypothesis import strategies as st
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-READS: Final = "STREAM flows EDGE (src)-[label]->(dst) AT ts ID id SET size = size LATENESS 3ms DUPLICATES UPDATE"
 FEATURES: Final = (
     "FEATURE sent = sum(size) PER src OVER 10ms",
     "FEATURE fan = count(DISTINCT dst) PER src OVER 5ms FEATURE newest = last(size) OVER 30ms EXCLUDE CURRENT",
     "FEATURE surge = count(*) PER src OVER 5ms AGAINST 20ms WHERE size > 1",
     "",
 )
-EDGES: Final = st.lists(
-    st.builds(
-        edge,
-        st.integers(0, 60),
-        st.sampled_from("abcdefghij"),
-        src=st.sampled_from("xy"),
-        dst=st.sampled_from("uvw"),
-        size=st.sampled_from([1, 2.5, 7, None]),
-    ),
-    min_size=1,
-    max_size=6,
-)
 
 
-def read_back(rows: Sequence[dict[str, Any]]) -> list[Edge]:
-    """Return ordered edges as the oracle takes them."""
-    return [
-        Edge(
-            EdgeId(row["id"]),
-            EventTime(row["ts"]),
-            VertexId(row["src"]),
-            VertexId(row["dst"]),
-            row["label"],
-            attributes={"size": row["attributes"].get("size")},
-            operation=Operation(row["op"]),
-        )
-        for row in rows
-    ]
-
-
-@given(st.lists(st.tuples(st.sampled_from(FEATURES), EDGES), min_size=1, max_size=3), st.integers(0, 60), st.integers(0, 2))
+@given(st.lists(st.tuples(st.sampled_from(FEATURES), RAW_EDGES), min_size=1, max_size=3), st.integers(0, 60), st.integers(0, 2))
 def test_features_follow_from_what_went_out_over_any_crash(
     phases: list[tuple[str, list[dict[str, object]]]], length: int, after: int
 ) -> None:
@@ -74,7 +41,7 @@ def test_features_follow_from_what_went_out_over_any_crash(
         stage.run(3)
     stage.fall_silent()
     rows = stage.ordered()
-    records = read_back(rows)
+    records = read_back(rows, {"sent", "fan", "newest", "surge"})
     definitions = [parse_streams(f"{READS} {features}")[0] for features, _ in phases]
     for place, row in enumerate(rows):
         if row["op"] != "insert":

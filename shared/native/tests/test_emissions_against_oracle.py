@@ -16,8 +16,8 @@ from graphtide_native.features import MOST_KEYS, MOST_RECORDS, StreamFeatures
 from graphtide_native.records import EdgeBatch, JsonLinesDecoder, Symbols
 from graphtide_testing.oracles.stream_emissions import add_emitted
 from graphtide_testing.oracles.stream_features import is_emitted
-from graphtide_testing.records import events_to_json_lines, to_json_lines
 from graphtide_testing.strategies.stream_emissions import stream_emissions
+from graphtide_testing.windowed_streams import ordered_records, to_mixed_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,34 +29,8 @@ if TYPE_CHECKING:
 UNIT: Final = TimeUnit.MILLISECOND
 NAMES: Final = ["x", "y", "src", "dst", "label", "src_label", "type", "ts", "id", "absent"]
 VALUES: Final = st.sampled_from((None, 0, 1, 1.0, -1, 2.5, 1e16, 2**63 - 1, 2.0**63, "", "a", "7", "é", True, False))
+STREAMS: Final = ordered_records(VALUES, (0, 0, 1, 1, 2, 9, 40), least=0)
 BURST: Final = Emission("burst", Duration(10), (EmittedEnd("src"), EmittedEnd("dst")), sets=(Summary("n", Aggregation.COUNT),))
-
-
-@st.composite
-def streams(draw: st.DrawFn) -> list[Edge | Event]:
-    """An ordered stream of edges and events with ties, deletions, gaps, and ids that come again or are those of EMIT."""
-    records: list[Edge | Event] = []
-    ts = draw(st.integers(-12, 5))
-    for ordinal in range(draw(st.integers(0, 20))):
-        ts += draw(st.sampled_from([0, 0, 1, 1, 2, 9, 40]))
-        given_id = draw(st.sampled_from([None, None, "i", "j", "7", "emit:x"]))
-        is_deleted = given_id is not None and draw(st.integers(0, 2)) == 0
-        identity = (EdgeId(str(ordinal) if given_id is None else given_id), EventTime(ts))
-        operation = Operation.DELETE if is_deleted else Operation.INSERT
-        attributes = {"x": draw(VALUES), "y": draw(VALUES)}
-        if draw(st.integers(0, 3)) == 0:
-            records.append(Event(*identity, draw(st.sampled_from("ab")), attributes, operation, given_id is None))
-            continue
-        source, target = (VertexId(draw(st.sampled_from(["a", "b", "7"]))) for _ in range(2))
-        label, source_label = draw(st.sampled_from(["a", "p"])), draw(st.sampled_from([None, "a"]))
-        edge = Edge(*identity, source, target, label, source_label, None, attributes, operation, given_id is None)
-        records.append(edge)
-    return records
-
-
-def encode(records: Sequence[Edge | Event]) -> bytes:
-    """Return records as JSON, one a line."""
-    return b"".join(to_json_lines([each]) if isinstance(each, Edge) else events_to_json_lines([each]) for each in records)
 
 
 def describe(record: Edge | Event, names: Sequence[str]) -> tuple[Any, ...]:
@@ -98,7 +72,7 @@ class Run:
 
     def take(self, records: Sequence[Edge | Event], time: int | None = None) -> Run:
         """Take the next records, and let time pass."""
-        self.put(self.stage.add_to(self._decoder.decode(encode(records))))
+        self.put(self.stage.add_to(self._decoder.decode(to_mixed_lines(records))))
         if time is not None and (given := self.stage.advance(time)) is not None:
             self.put(given)
         return self
@@ -107,7 +81,7 @@ class Run:
         self.found += [describe_row(row, self.names) for row in batch.to_records()]
 
 
-@given(streams(), stream_emissions(NAMES), st.integers(1, 7), st.none() | st.integers(0, 30))
+@given(STREAMS, stream_emissions(NAMES), st.integers(1, 7), st.none() | st.integers(0, 30))
 def test_what_is_given_is_what_the_oracle_gives(
     records: list[Edge | Event], emissions: tuple[Emission, ...], size: int, passed: int | None
 ) -> None:
@@ -121,7 +95,7 @@ def test_what_is_given_is_what_the_oracle_gives(
 
 
 # Ids that are made differ, as the second stage decodes what the first gave.
-@given(streams(), stream_emissions([each for each in NAMES if each != "id"]), st.integers(0, 20), st.integers(0, 30))
+@given(STREAMS, stream_emissions([each for each in NAMES if each != "id"]), st.integers(0, 20), st.integers(0, 30))
 def test_a_stage_that_reads_what_went_out_continues_as_the_first(
     records: list[Edge | Event], emissions: tuple[Emission, ...], cut: int, passed: int
 ) -> None:

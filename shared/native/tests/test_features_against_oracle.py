@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from graphtide_core.edge import Edge, Operation
-from graphtide_core.event import Event
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.predicate import Aggregation
 from graphtide_core.stream_features import MOST_EXACT, Feature
@@ -15,8 +14,9 @@ from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_native.features import StreamFeatures
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_testing.oracles.stream_features import count_different, value_of
-from graphtide_testing.records import events_to_json_lines, to_json_lines
+from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies.stream_features import stream_features
+from graphtide_testing.windowed_streams import ordered_records, to_mixed_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,33 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.edge import Value
+    from graphtide_core.event import Event
 
 NAMES: Final = ["x", "y", "src", "dst", "label", "src_label", "dst_label", "type", "ts", "id", "absent"]
 NUMBERS: Final = (0, 1, 1.0, -1, 2.5, -2.5, 1e16, -1e16, 0.1, 1e308, 5e-324, 2**63 - 1, -(2**63), 2.0**63)
 VALUES: Final = st.sampled_from((None, *NUMBERS, "", "a", "p", "1", True, False))
-
-
-@st.composite
-def streams(draw: st.DrawFn) -> list[Edge | Event]:
-    """An ordered stream of edges and events with ties, deletions, and ids that come again."""
-    records: list[Edge | Event] = []
-    ts = draw(st.integers(-5, 5))
-    for ordinal in range(draw(st.integers(1, 20))):
-        ts += draw(st.sampled_from([0, 0, 1, 1, 2, 9]))
-        given_id = draw(st.sampled_from([None, None, "i", "j", "7", "emit:x"]))
-        is_deleted = given_id is not None and draw(st.integers(0, 2)) == 0
-        identity = (EdgeId(str(ordinal) if given_id is None else given_id), EventTime(ts))
-        operation = Operation.DELETE if is_deleted else Operation.INSERT
-        attributes = {"x": draw(VALUES), "y": draw(VALUES)}
-        if draw(st.integers(0, 3)) == 0:
-            kind = draw(st.sampled_from("ab"))
-            records.append(Event(*identity, kind, attributes, operation, given_id is None))
-            continue
-        source, target = (VertexId(draw(st.sampled_from(["a", "b", "7"]))) for _ in range(2))
-        label, source_label = draw(st.sampled_from(["a", "p"])), draw(st.sampled_from([None, "a"]))
-        edge = Edge(*identity, source, target, label, source_label, None, attributes, operation, given_id is None)
-        records.append(edge)
-    return records
 
 
 def compute(features: Sequence[Feature], batches: Sequence[Sequence[Edge | Event]]) -> list[dict[str, Value]]:
@@ -60,8 +38,7 @@ def compute(features: Sequence[Feature], batches: Sequence[Sequence[Edge | Event
     decoder = JsonLinesDecoder(symbols, (*stage.inputs, *stage.names), {}, keep_raw=False)
     found: list[dict[str, Value]] = []
     for batch in batches:
-        lines = b"".join(to_json_lines([each]) if isinstance(each, Edge) else events_to_json_lines([each]) for each in batch)
-        records = stage.add_to(decoder.decode(lines)).to_records()
+        records = stage.add_to(decoder.decode(to_mixed_lines(batch))).to_records()
         found += [{each.name: row["attributes"][each.name] for each in features} for row in records if row["op"] == "insert"]
     return found
 
@@ -71,7 +48,7 @@ def add_types(values: Sequence[dict[str, Value]]) -> list[dict[str, tuple[str, V
     return [{name: (type(value).__name__, value) for name, value in each.items()} for each in values]
 
 
-@given(streams(), stream_features(NAMES), st.integers(1, 7))
+@given(ordered_records(VALUES), stream_features(NAMES), st.integers(1, 7))
 def test_values_are_those_of_the_oracle(records: list[Edge | Event], features: tuple[Feature, ...], size: int) -> None:
     expected = [
         {each.name: value_of(each, records[: place + 1], TimeUnit.MILLISECOND) for each in features}
