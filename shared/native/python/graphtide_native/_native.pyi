@@ -86,10 +86,13 @@ class ArrowDecoder(Decoder):
         """
 
     def decode_rows(self, rows: object) -> EdgeBatch:
-        """Decode a record batch in memory: anything with `__arrow_c_array__`, whose values are sound. Copies no column.
+        """Decode a record batch in memory: anything with `__arrow_c_array__` whose buffers are as long as they say.
+
+        Copies no column, but looks at each offset, code and text of them.
 
         Raises:
             UnreadableStreamError: as `decode`.
+            pyarrow.ArrowException: an offset or a code leads out of its column, or a text is not UTF-8.
         """
 
 @final

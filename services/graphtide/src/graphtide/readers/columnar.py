@@ -1,9 +1,9 @@
 """Readers of columnar data: Parquet files, Arrow IPC files and streams, tables in memory.
 
 Each record batch goes to the decoder as it lies in memory, with the wanted columns alone. The whole schema is checked once,
-so that an error names all wrong columns. What a file says of its columns is checked against its bytes before anything reads
-them: damaged offsets or codes lead anywhere. Columns that are not wanted may be of any type. Cost: a look at every
-wanted value.
+so that an error names all wrong columns. What a file says of its columns is checked before anything reads them: damaged offsets
+or codes lead anywhere. Here that is the size of each buffer; the decoder looks at every offset, code and text. Columns that are
+not wanted may be of any type. Cost: a look at every wanted value.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from graphtide.record import RECORD_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from graphtide_native.records import StatementDecoder
+    from graphtide_native.records import EdgeBatch, StatementDecoder
 
     from graphtide.readers.reader import ReaderOptions
     from graphtide.readers.source import ByteSource
@@ -130,17 +130,23 @@ def _reader(
             for batch in batches:
                 wanted = wanted or select_columns(batch.schema, options)
                 selected = batch.select(wanted)
-                selected.validate(full=True)
+                selected.validate()
                 for start in range(0, selected.num_rows, options.block_rows):
                     yield selected.slice(start, options.block_rows)
         except _DAMAGED as error:
-            message = f"{name}: cannot be read further ({_first_line(error)})"
+            message = f"{name}: {_explain_damage(error)}"
             raise UnreadableStreamError(message) from error
+
+    def decode(rows: pa.RecordBatch) -> EdgeBatch:
+        try:
+            return decoder.decode_rows(rows)
+        except pa.ArrowException as error:
+            raise UnreadableStreamError(_explain_damage(error)) from error
 
     return DecodingReader(
         decoder,
         blocks,
-        decode=decoder.decode_rows,
+        decode=decode,
         name=name,
         source=source,
         columns=list(schema.names) if definition is None else columns_of(definition) or list(schema.names),
@@ -210,6 +216,10 @@ def _refuse(source: ByteSource, reason: str, cause: Exception | None = None) -> 
     source.close()
     message = f"{source.name}: {reason}"
     raise UnreadableStreamError(message) from cause
+
+
+def _explain_damage(error: Exception) -> str:
+    return f"cannot be read further ({_first_line(error)})"
 
 
 def _first_line(error: Exception) -> str:

@@ -10,13 +10,13 @@ use arrow_array::Array;
 use arrow_buffer::ArrowNativeType;
 use graphtide_graph::batch::Bulk;
 use graphtide_graph::key::{IdRef, Key, KeyRef, MAX_TEXT, TextArena};
-use graphtide_graph::symbol::{Symbol, SymbolTable};
+use graphtide_graph::symbol::Symbol;
 use graphtide_graph::value::{Value, ValueRef};
 
 use crate::arrow::{Columns, number_key};
-use crate::arrow_columns::{Keys, Labels, Texts, Values};
+use crate::arrow_columns::{Keys, Texts, Values};
 use crate::arrow_ticks::Ticks;
-use crate::writer::{Label, Target, Writer};
+use crate::writer::{Target, Writer};
 
 impl Columns<'_> {
     /// Appends all rows to the batch, the first on this line, or none of them. Then it returns false, and each needs a look of
@@ -39,110 +39,102 @@ impl Columns<'_> {
         }
         let ordinal = writer.ordinal();
         let text = target.batch.text_mut();
-        let ends = match &self.ends {
-            Some([sources, targets]) => {
-                let sources = present_keys(sources, rows, text)?;
-                let targets = present_keys(targets, rows, text)?;
-                sources.into_iter().zip(targets).map(|(source, target)| [source, target]).collect()
-            }
-            None => vec![[Key::EMPTY; 2]; rows],
-        };
+        let mut ends = vec![[Key::EMPTY; 2]; rows];
+        if let Some([sources, targets]) = &self.ends {
+            let ends = ends.as_flattened_mut();
+            write_keys(sources, ends.iter_mut().step_by(2), text)?;
+            write_keys(targets, ends.iter_mut().skip(1).step_by(2), text)?;
+        }
         let ids = match &self.id {
             None => (0..rows as u64).map(|row| text.insert_id(IdRef::Made(ordinal + row))).collect(),
-            Some(_) => ids(self.id.as_ref()?, rows, ordinal, text)?,
+            Some(keys) => ids(keys, rows, ordinal, text)?,
         };
         let mut attributes = vec![Value::Null; rows * self.attributes.len()];
         let width = self.attributes.len();
         for (place, values) in self.attributes.iter().enumerate() {
             if let Some(values) = values {
-                write_values(values, rows, &mut attributes[place..], width, text)?;
+                write_values(values, attributes[place..].iter_mut().step_by(width), text)?;
             }
         }
-        let labels = match &mut self.label {
-            Some(labels) => symbols(labels, rows, writer, target.symbols)?,
-            None => vec![writer.label(); rows],
-        };
-        if labels.contains(&Symbol::ABSENT) {
+        let mut labels = vec![[Symbol::ABSENT, writer.label(), Symbol::ABSENT]; rows];
+        for (place, column) in [&mut self.source_label, &mut self.label, &mut self.target_label].into_iter().enumerate() {
+            if let Some(column) = column {
+                column.write(labels.as_flattened_mut()[place..].iter_mut().step_by(3), writer, target.symbols)?;
+            }
+        }
+        if labels.iter().any(|[_, label, _]| *label == Symbol::ABSENT) {
             return None;
         }
-        let none = || vec![Symbol::ABSENT; rows];
-        let source_labels = match &mut self.source_label {
-            Some(labels) => symbols(labels, rows, writer, target.symbols)?,
-            None => none(),
-        };
-        let target_labels = match &mut self.target_label {
-            Some(labels) => symbols(labels, rows, writer, target.symbols)?,
-            None => none(),
-        };
-        let streams = match &mut self.streams {
-            Some(labels) => symbols(labels, rows, writer, target.symbols)?,
-            None => Vec::new(),
-        };
-        Some(Bulk {
-            ordinal,
-            line,
-            ts: ts.to_vec(),
-            ends,
-            labels: source_labels.into_iter().zip(labels).zip(target_labels).map(|((s, l), t)| [s, l, t]).collect(),
-            streams,
-            ids,
-            attributes,
-        })
+        let mut streams = Vec::new();
+        if let Some(column) = &mut self.streams {
+            streams.resize(rows, Symbol::ABSENT);
+            column.write(streams.iter_mut(), writer, target.symbols)?;
+        }
+        Some(Bulk { ordinal, line, ts: ts.to_vec(), ends, labels, streams, ids, attributes })
     }
 }
 
-/// The keys of a column without a missing one; None if there is one, or one that a batch cannot hold.
-fn present_keys(keys: &Keys<'_>, rows: usize, arena: &mut TextArena) -> Option<Vec<Key>> {
+/// Writes the keys of a column without a missing one; None if there is one, or one that a batch cannot hold.
+fn write_keys<'k>(keys: &Keys<'_>, mut places: impl Iterator<Item = &'k mut Key>, arena: &mut TextArena) -> Option<()> {
     match keys {
         Keys::Signed(numbers) if !numbers.has_missing() => {
-            Some(numbers.values().iter().map(|number| arena.insert(number_key(*number, &mut itoa::Buffer::new()))).collect())
+            for (place, number) in places.zip(numbers.values()) {
+                *place = arena.insert(number_key(*number, &mut itoa::Buffer::new()));
+            }
+            Some(())
         }
         Keys::Texts(Texts::Utf8(array)) if array.null_count() == 0 => {
             let offsets = array.value_offsets();
-            plain(array.value_data(), offsets.iter().map(|offset| offset.as_usize()), arena)
+            write_plain(array.value_data(), offsets.iter().map(|offset| offset.as_usize()), places, arena)
         }
         Keys::Texts(Texts::Large(array)) if array.null_count() == 0 => {
             let offsets = array.value_offsets();
-            plain(array.value_data(), offsets.iter().map(|offset| offset.as_usize()), arena)
+            write_plain(array.value_data(), offsets.iter().map(|offset| offset.as_usize()), places, arena)
         }
-        Keys::Texts(Texts::Dictionary { codes, nulls: None, values, distinct }) if *distinct > rows => {
-            (0..rows).map(|row| values.get(codes.at(row)).and_then(|text| present(text, arena))).collect()
+        Keys::Texts(Texts::Dictionary { codes, nulls: None, values, distinct }) if *distinct > codes.len() => {
+            codes.try_each(|code| {
+                *places.next()? = present(values.get(code)?, arena)?;
+                Some(())
+            })
         }
         Keys::Texts(Texts::Dictionary { codes, nulls: None, values, distinct }) => {
             // A value that no row has may be missing, or empty: each is looked at with the first row that has it.
-            let mut known: Vec<Option<Key>> = vec![None; *distinct];
-            let mut key = |code: usize| {
+            let mut known = vec![Key::EMPTY; *distinct];
+            codes.try_each(|code| {
                 let known = known.get_mut(code)?;
-                if known.is_none() {
-                    *known = values.get(code).and_then(|text| present(text, arena));
+                if known.is_empty() {
+                    *known = present(values.get(code)?, arena)?;
                 }
-                *known
-            };
-            (0..rows).map(|row| key(codes.at(row))).collect()
+                *places.next()? = *known;
+                Some(())
+            })
         }
         _ => None,
     }
 }
 
-/// The keys of texts that lie end to end between offsets: they are copied in one piece.
-fn plain(texts: &[u8], mut offsets: impl Iterator<Item = usize> + Clone, arena: &mut TextArena) -> Option<Vec<Key>> {
+/// Writes the keys of texts that lie end to end between offsets: they are copied in one piece.
+fn write_plain<'k>(
+    texts: &[u8],
+    mut offsets: impl Iterator<Item = usize> + Clone,
+    places: impl Iterator<Item = &'k mut Key>,
+    arena: &mut TextArena,
+) -> Option<()> {
     let (first, last) = (offsets.clone().next()?, offsets.clone().last()?);
     let texts = from_utf8(texts.get(first..last)?).ok()?;
     let begin = arena.append(texts);
     let mut start = offsets.next()? - first;
-    let mut keys = Vec::with_capacity(offsets.size_hint().0);
-    for end in offsets {
+    for (end, place) in offsets.zip(places) {
         let end = end - first;
         let text = texts.get(start..end)?;
-        let key = match KeyRef::parse(text) {
+        *place = match KeyRef::parse(text) {
             _ if text.is_empty() || text.len() > MAX_TEXT => return None,
             KeyRef::Text(_) => arena.part(begin + start, text.len()),
             number @ KeyRef::Number(_) => arena.insert(number),
         };
-        keys.push(key);
         start = end;
     }
-    Some(keys)
+    Some(())
 }
 
 #[inline]
@@ -152,8 +144,9 @@ fn present(text: &str, arena: &mut TextArena) -> Option<Key> {
 
 /// The ids of a column; where one is missing, that of the record's number.
 fn ids(keys: &Keys<'_>, rows: usize, first: u64, arena: &mut TextArena) -> Option<Vec<Key>> {
-    if let Some(keys) = present_keys(keys, rows, arena) {
-        return Some(keys);
+    let mut written = vec![Key::EMPTY; rows];
+    if write_keys(keys, written.iter_mut(), arena).is_some() {
+        return Some(written);
     }
     let Keys::Texts(texts) = keys else { return None };
     let id = |row: usize| match texts.get(row) {
@@ -163,29 +156,27 @@ fn ids(keys: &Keys<'_>, rows: usize, first: u64, arena: &mut TextArena) -> Optio
     (0..rows).map(id).collect()
 }
 
-/// The numbers of labels; a missing one is [`Symbol::ABSENT`].
-fn symbols(labels: &mut Labels<'_>, rows: usize, writer: &mut Writer, table: &mut SymbolTable) -> Option<Vec<Symbol>> {
-    let symbol = |row| {
-        Some(match labels.get(row, writer, table) {
-            None => Symbol::ABSENT,
-            Some(Label::Known(symbol)) => symbol,
-            Some(Label::Text(text)) => writer.intern(text, table),
-        })
-    };
-    (0..rows).map(symbol).collect()
-}
-
-/// Writes the values of an attribute into every `width`th place.
-fn write_values(values: &Values<'_>, rows: usize, into: &mut [Value], width: usize, arena: &mut TextArena) -> Option<()> {
-    let places = into.iter_mut().step_by(width);
+/// Writes the values of an attribute.
+fn write_values<'v>(values: &Values<'_>, mut places: impl Iterator<Item = &'v mut Value>, arena: &mut TextArena) -> Option<()> {
     match values {
         Values::Signed(numbers) if !numbers.has_missing() => {
             for (place, number) in places.zip(numbers.values()) {
                 *place = Value::Int(*number);
             }
         }
+        Values::Texts(Texts::Dictionary { codes, nulls: None, values, distinct }) if *distinct <= codes.len() => {
+            let mut known = vec![None; *distinct];
+            codes.try_each(|code| {
+                let known = known.get_mut(code)?;
+                *places.next()? = match *known {
+                    Some(value) => value,
+                    None => *known.insert(text_value(values.get(code), arena)?),
+                };
+                Some(())
+            })?;
+        }
         _ => {
-            for (place, row) in places.zip(0..rows) {
+            for (row, place) in places.enumerate() {
                 values.check(row, "").ok()?;
                 let value = values.get(row);
                 *place = if value == ValueRef::Null { Value::Null } else { Value::store(value, arena) };
@@ -193,4 +184,12 @@ fn write_values(values: &Values<'_>, rows: usize, into: &mut [Value], width: usi
         }
     }
     Some(())
+}
+
+/// The value of a text; None if a batch cannot hold it.
+fn text_value(text: Option<&str>, arena: &mut TextArena) -> Option<Value> {
+    match text {
+        None => Some(Value::Null),
+        Some(text) => (text.len() <= MAX_TEXT).then(|| Value::store(ValueRef::Text(text), arena)),
+    }
 }

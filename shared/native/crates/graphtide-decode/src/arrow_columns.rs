@@ -63,6 +63,23 @@ impl Codes {
         }
     }
 
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Short(codes) => codes.len(),
+            Self::Other(codes) => codes.len(),
+        }
+    }
+
+    /// Calls `f` with the place of each row's value, until it has no answer.
+    #[inline]
+    pub(crate) fn try_each(&self, mut f: impl FnMut(usize) -> Option<()>) -> Option<()> {
+        match self {
+            Self::Short(codes) => codes.iter().try_for_each(|code| f(code.as_usize())),
+            Self::Other(codes) => codes.iter().try_for_each(|code| f(*code)),
+        }
+    }
+
     /// The place of a row's value.
     #[inline]
     pub(crate) fn at(&self, row: usize) -> usize {
@@ -162,6 +179,29 @@ impl<'a> Labels<'a> {
             _ => Vec::new(),
         };
         Some(Self { texts, known })
+    }
+
+    /// The numbers of the labels of all rows, one place each; a missing one is [`Symbol::ABSENT`].
+    pub(crate) fn write<'s>(
+        &mut self,
+        mut places: impl Iterator<Item = &'s mut Symbol>,
+        writer: &mut Writer,
+        table: &mut SymbolTable,
+    ) -> Option<()> {
+        let Self { texts, known } = self;
+        match texts {
+            Texts::Dictionary { codes, nulls: None, values, .. } if !known.is_empty() => codes.try_each(|code| {
+                let look_up = || values.get(code).map_or(Symbol::ABSENT, |text| writer.intern(text, table));
+                *places.next()? = *known.get_mut(code)?.get_or_insert_with(look_up);
+                Some(())
+            }),
+            texts => {
+                for (row, place) in places.enumerate() {
+                    *place = texts.get(row).map_or(Symbol::ABSENT, |text| writer.intern(text, table));
+                }
+                Some(())
+            }
+        }
     }
 
     #[inline]

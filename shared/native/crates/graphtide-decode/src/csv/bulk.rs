@@ -34,8 +34,11 @@ impl Table<'_> {
         let (rows, ordinal) = (self.count, writer.ordinal());
         let column = |column: Column| layout.get(column).map(|place| self.column(place));
         let latest = writer.latest();
-        let time = |text: &str| digits::integer(text).filter(|ts| *ts <= latest);
-        let ts = column(Column::Ts)?.map(time).collect::<Option<Vec<_>>>()?;
+        // Room first: what is collected into an option grows again and again.
+        let mut ts = Vec::with_capacity(rows);
+        for text in column(Column::Ts)? {
+            ts.push(digits::integer(text).filter(|ts| *ts <= latest)?);
+        }
         if let Some(mut operations) = column(Column::Operation)
             && !operations.all(|text| matches!(text, "" | "insert"))
         {
@@ -49,12 +52,12 @@ impl Table<'_> {
             }
         }
         let text = target.batch.text_mut();
-        let ends = if layout.is_events {
-            vec![[Key::EMPTY; 2]; rows]
-        } else {
-            let ends = column(Column::Source)?.zip(column(Column::Target)?);
-            ends.map(|(source, target)| Some([present(source, text)?, present(target, text)?])).collect::<Option<_>>()?
-        };
+        let mut ends = vec![[Key::EMPTY; 2]; rows];
+        if !layout.is_events {
+            for (ends, (source, target)) in ends.iter_mut().zip(column(Column::Source)?.zip(column(Column::Target)?)) {
+                *ends = [present(source, text)?, present(target, text)?];
+            }
+        }
         let made = |row: usize| IdRef::Made(ordinal + row as u64);
         let ids = match column(Column::Id) {
             None => (0..rows).map(|row| text.insert_id(made(row))).collect(),
@@ -81,11 +84,15 @@ impl Table<'_> {
         let mut symbol = |place: Option<usize>, row: usize| {
             place.map_or(Symbol::ABSENT, |place| writer.intern(self.field(row, place), target.symbols))
         };
-        let of_row = |row| {
+        let mut labels = Vec::with_capacity(self.count);
+        for row in 0..self.count {
             let label = Some(symbol(label, row)).filter(|label| *label != Symbol::ABSENT).unwrap_or(default);
-            (label != Symbol::ABSENT).then(|| [symbol(source, row), label, symbol(end, row)])
-        };
-        (0..self.count).map(of_row).collect()
+            if label == Symbol::ABSENT {
+                return None;
+            }
+            labels.push([symbol(source, row), label, symbol(end, row)]);
+        }
+        Some(labels)
     }
 }
 
