@@ -227,6 +227,20 @@ class TestPacking:
         assert all(len(message.value or b"") <= 6000 for message in messages)
         assert (packed, [(json.loads(each.raw)["ts"], each.ordinal) for each in too_large]) == (4, [(3, 0)])
 
+    @given(st.lists(st.integers(0, 9), max_size=8), st.integers(1, 6))
+    def test_how_edges_are_spread_over_batches_changes_no_record(self, sizes: list[int], most: int) -> None:
+        whole, start = batch(*range(sum(sizes))), 0
+        batches = []
+        for size in sizes:
+            batches.append(whole.part(start, start + size))
+            start += size
+        packing = Packing("ordered", most_edges=most)
+        found = packing.pack([Stretch(batches=batches, watermark=99)], 0, Onward())
+        assert found == packing.pack([Stretch(batches=[whole] if len(whole) else [], watermark=99)], 0, Onward())
+        assert [ordered.header(each.headers).records for each in found[0]] == [
+            min(most, len(whole) - first) for first in range(0, len(whole), most)
+        ]
+
 
 class TestAppender:
     def test_what_many_hand_over_is_kept_in_the_order_of_each(self) -> None:

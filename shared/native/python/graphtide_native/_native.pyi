@@ -316,6 +316,15 @@ class EdgeBatch:
         Each stands on the line it had, if the text begins with line `first`: lines that are not a record's are empty.
         """
 
+    @staticmethod
+    def joined(parts: Sequence[tuple[EdgeBatch, int, int]]) -> EdgeBatch:
+        """Return the records of batches of one stream, each from a place to before another, as one batch.
+
+        Raises:
+            ValueError: there is no batch, or the batches do not have the same number of attributes.
+        Complexity: O(records); each is copied once.
+        """
+
     def followed_by(self, others: Sequence[EdgeBatch]) -> EdgeBatch:
         """Return the records of this batch and of others of the same stream as one batch.
 

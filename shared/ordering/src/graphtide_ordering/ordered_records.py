@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_native.records import EdgeBatch, JsonLinesDecoder, Symbols
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import metrics
 from graphtide_telemetry.instruments import record
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_core.ports.log import Message
-    from graphtide_native.records import EdgeBatch
 
     from graphtide_ordering.heartbeats import LastRecord
     from graphtide_ordering.tracing import Onward
@@ -149,7 +148,7 @@ class Packing:
         messages: list[Message] = []
         too_large: list[TooLarge] = []
         packed, number = 0, stretch.number
-        parts = [part for joined in _join(stretch.batches) for part in self._parts(joined)]
+        parts = [part for whole in _cut(stretch.batches, self.most_edges) for part in self._parts(whole)]
         for left, (part, body) in zip(reversed(range(len(parts))), parts, strict=True):
             first, number = number, number + part.edges
             if len(body) > self.most_bytes:
@@ -178,10 +177,6 @@ class Packing:
 
     def _parts(self, batch: EdgeBatch) -> Iterator[tuple[EdgeBatch, bytes]]:
         """Yield parts that are small enough, and single edges that are not."""
-        if len(batch) > self.most_edges:
-            for start in range(0, len(batch), self.most_edges):
-                yield from self._parts(batch.part(start, start + self.most_edges))
-            return
         body = batch.to_arrow()
         if len(body) <= self.most_bytes or len(batch) == 1:
             yield batch, body
@@ -195,8 +190,25 @@ def _no_edges() -> bytes:
     return JsonLinesDecoder(Symbols(), [], {}).decode(b"").to_arrow()
 
 
-def _join(batches: Iterable[EdgeBatch]) -> Iterator[EdgeBatch]:
-    """Join neighbours that have the same attributes."""
-    for _, group in groupby(batches, key=lambda batch: batch.attributes):
-        neighbours: Sequence[EdgeBatch] = list(group)
-        yield neighbours[0].followed_by(neighbours[1:]) if len(neighbours) > 1 else neighbours[0]
+def _cut(batches: Iterable[EdgeBatch], most: int) -> Iterator[EdgeBatch]:
+    """Yield the edges of neighbours that have the same attributes, `most` at a time and what is left; each is copied once."""
+    for _, neighbours in groupby(batches, key=lambda batch: batch.attributes):
+        parts: list[tuple[EdgeBatch, int, int]] = []
+        room = most
+        for batch in neighbours:
+            start = 0
+            while start < len(batch):
+                stop = min(len(batch), start + room)
+                parts.append((batch, start, stop))
+                room -= stop - start
+                start = stop
+                if not room:
+                    yield _joined(parts)
+                    parts, room = [], most
+        if parts:
+            yield _joined(parts)
+
+
+def _joined(parts: Sequence[tuple[EdgeBatch, int, int]]) -> EdgeBatch:
+    batch, start, stop = parts[0]
+    return batch if len(parts) == 1 and (start, stop) == (0, len(batch)) else EdgeBatch.joined(parts)

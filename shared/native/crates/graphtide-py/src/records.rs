@@ -151,6 +151,26 @@ impl PyEdgeBatch {
         })))
     }
 
+    /// The records of these places of batches, one after another; each is copied once.
+    #[staticmethod]
+    fn joined(py: Python<'_>, parts: Vec<(PyRef<'_, Self>, usize, usize)>) -> PyResult<Self> {
+        let Some((first, ..)) = parts.first() else {
+            return Err(PyValueError::new_err("no batch is there to be joined"));
+        };
+        if parts.iter().any(|(batch, ..)| batch.inner.width() != first.inner.width()) {
+            return Err(PyValueError::new_err("the batches have other attributes"));
+        }
+        let like = first.with(EdgeBatch::new(first.inner.width()));
+        let parts: Vec<_> = parts.into_iter().map(|(batch, start, stop)| (Arc::clone(&batch.inner), start, stop)).collect();
+        Ok(like.with(py.detach(|| {
+            let mut joined = EdgeBatch::new(like.inner.width());
+            for (batch, start, stop) in parts {
+                (start..stop.min(batch.len())).for_each(|row| joined.push_from(&batch, row));
+            }
+            joined
+        })))
+    }
+
     #[staticmethod]
     fn merged(py: Python<'_>, heads: Vec<PyHead<'_>>) -> PyResult<(Self, Vec<usize>)> {
         let Some((widest, ..)) = heads.iter().max_by_key(|(batch, ..)| batch.attributes.len()) else {
