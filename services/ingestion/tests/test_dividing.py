@@ -123,8 +123,25 @@ def test_an_edge_that_no_record_can_hold_is_a_dead_letter_and_its_neighbours_go_
     stage.register("PATTERN q MATCH (v)-[e]->(w) ON flows WHERE e.note = 'x' WINDOW 1000")
     stage.send(lines(edge(1, "a", user="ann"), large, edge(3, "b", user="ann")))
     stage.run()
-    assert [(each.code, b"large" in each.raw) for each in stage.letters()] == [("too_large", True)]
+    assert [(each.code, b"large" in each.raw) for each in stage.letters()] == [("too-large", True)]
     assert sorted(row["id"] for own in in_parts(stage) for row in own) == ["a", "b"]
+
+
+def test_a_sender_is_not_idle_while_the_divider_is_away() -> None:
+    """Its records wait to be divided, so its silence in the parts says nothing; edges that come then are not late."""
+    stage = stage_of()
+    stage.send(lines(edge(10, "b", user="ann")), producer="slow")
+    stage.send(lines(edge(100, "a", user="ann")), producer="quick")
+    stage.run()
+    assert [row["id"] for own in in_parts(stage) for row in own] == ["b"], "the slow one holds the other"
+    stage.send(lines(edge(20, "c", user="ann")), producer="slow")
+    stage.absent.add(FLOWS)
+    stage.fall_silent()
+    stage.absent.clear()
+    stage.run()
+    assert stage.letters() == []
+    stage.fall_silent()
+    assert [row["id"] for own in in_parts(stage) for row in own] == ["b", "c", "a"], "in the end both are idle"
 
 
 def test_every_record_is_divided_once_though_workers_are_killed() -> None:

@@ -26,7 +26,7 @@ from graphtide_wire.dead_letters import ErrorCode, code_of
 from graphtide_wire.raw import RawOrigin, types_of
 
 from graphtide_ordering.faults import failing, is_foreseen, reason_of
-from graphtide_ordering.raw_groups import RawGroup, ResetRecord, UnreadableRecord
+from graphtide_ordering.raw_groups import AllDividedRecord, RawGroup, ResetRecord, UnreadableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Record
     from graphtide_native.records import Decoder, EdgeBatch
 
-    from graphtide_ordering.raw_groups import Member
+    from graphtide_ordering.raw_groups import Member, RawGroups
     from graphtide_ordering.statements import Statement
 
 MOST_ATTRIBUTES: Final = 1_000
@@ -161,15 +161,15 @@ class RawDecoder:
         self._edges = self.left_out = 0
         return list(self._attributes)
 
-    def decode(
-        self, group: RawGroup | UnreadableRecord | ResetRecord, ordinal: int, statement: Statement | None = None
-    ) -> Decoded:
+    def decode(self, group: RawGroups, ordinal: int, statement: Statement | None = None) -> Decoded:
         """Read records by a statement, or as edges are sent without one; their first edge has this ordinal.
 
         Batches were decoded before they came into the log, so no statement reads them.
         """
         if isinstance(group, ResetRecord):
             return Decoded([Piece(group.record, None, ())], ends_epoch=group.reset.ends)
+        if isinstance(group, AllDividedRecord):
+            return Decoded([Piece(group.record, None, ())])
         if isinstance(group, UnreadableRecord):
             refused = Refused(ErrorCode.MALFORMED, group.reason, group.record.value or b"")
             return Decoded([Piece(group.record, None, (refused,))])

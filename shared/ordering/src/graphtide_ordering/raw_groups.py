@@ -89,12 +89,28 @@ class ResetRecord:
         return self.record.partition
 
 
-def group_records(records: Iterable[Record]) -> Iterator[RawGroup | UnreadableRecord | ResetRecord]:
+@dataclass(frozen=True, slots=True)
+class AllDividedRecord:
+    """A record that says that all which was sent to the stream so far is divided; see `graphtide_wire.raw.ALL_DIVIDED`."""
+
+    record: Record
+
+    @property
+    def partition(self) -> int:
+        """Where the record stood."""
+        return self.record.partition
+
+
+RawGroups = RawGroup | UnreadableRecord | ResetRecord | AllDividedRecord
+"""What raw records are read as."""
+
+
+def group_records(records: Iterable[Record]) -> Iterator[RawGroups]:
     """Yield groups of the largest allowed size, unreadable records, and commands, all in order."""
     members: list[Member] = []
     size = 0
     for record in records:
-        alone: UnreadableRecord | ResetRecord | None = None
+        alone: UnreadableRecord | ResetRecord | AllDividedRecord | None = None
         try:
             member = Member(record, *raw.parts(record))
         except PoisonRecordError as error:
@@ -102,6 +118,8 @@ def group_records(records: Iterable[Record]) -> Iterator[RawGroup | UnreadableRe
         else:
             if member.origin.reset is not None:
                 alone = ResetRecord(record, member.origin.reset)
+            elif member.origin.is_all_divided:
+                alone = AllDividedRecord(record)
         if alone is not None:
             if members:
                 yield RawGroup(members, size)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from graphtide_ordering.division import Division
     from graphtide_ordering.raw_decoding import Ahead, Decoded
-    from graphtide_ordering.raw_groups import UnreadableRecord
+    from graphtide_ordering.raw_groups import RawGroups
     from graphtide_ordering.statements import Statement
 
 MOST_ORDINALS: Final = 1 << 20
@@ -89,7 +89,7 @@ class StreamDivider:
         taken, self.divided = self.divided, DividedRecords()
         return taken
 
-    def take(self, group: RawGroup | UnreadableRecord | ResetRecord, ordinal: int, statement: Statement | None) -> list[Piece]:
+    def take(self, group: RawGroups, ordinal: int, statement: Statement | None) -> list[Piece]:
         """Divide records whose first edge has this ordinal; return them as they were decoded."""
         if self._decoder.is_due:
             self._decoder.forget()
@@ -100,6 +100,10 @@ class StreamDivider:
         elif isinstance(group, RawGroup):
             self._divide(group, decoded, ordinal)
         return decoded.pieces
+
+    def say_all_divided(self) -> None:
+        """Say to each part that all which was sent so far is divided: only then may it take a silent sender for idle."""
+        self.divided.messages += [raw.encode_all_divided(topic) for topic in self._topics]
 
     def _count(self, decoded: Decoded) -> None:
         divided = self.divided

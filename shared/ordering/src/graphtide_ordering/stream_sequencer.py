@@ -66,7 +66,7 @@ from graphtide_ordering.ordered_records import Stretch
 from graphtide_ordering.positions import PartitionPosition
 from graphtide_ordering.progress import Progress
 from graphtide_ordering.raw_decoding import RawDecoder, Refused
-from graphtide_ordering.raw_groups import UnreadableRecord, group_records
+from graphtide_ordering.raw_groups import group_records
 from graphtide_ordering.sequencer_output import RejectedPart, SequencerOutput
 from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
 from graphtide_ordering.traces import Traces
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from graphtide_ordering.ordering import Ordering
     from graphtide_ordering.positions import Remembered
     from graphtide_ordering.raw_decoding import Decoded, Piece
-    from graphtide_ordering.raw_groups import RawGroup, ResetRecord
+    from graphtide_ordering.raw_groups import RawGroups
     from graphtide_ordering.statements import Statement
 
 ORDINALS_OF_A_PARTITION: Final = 2**40
@@ -277,7 +277,7 @@ class StreamSequencer:
                 # What these windows gave went out.
                 features.advance(self.watermark)
 
-    def take(self, group: RawGroup | UnreadableRecord | ResetRecord, now: float) -> None:
+    def take(self, group: RawGroups, now: float) -> None:
         """Take the next records of a partition."""
         if self._decoder.is_due:
             self.lay_out(self._decoder.forget())

@@ -46,6 +46,8 @@ class DividingStage:
     clock: ManualClock = field(default_factory=ManualClock)
     fuse: Fuse = field(default_factory=Fuse)
     kills: int = 0
+    absent: set[str] = field(default_factory=set)
+    """Names of streams whose workers do nothing."""
 
     def __post_init__(self) -> None:
         """Make the topics, state the statement, and put the workers together."""
@@ -82,7 +84,7 @@ class DividingStage:
         left, attempts = rounds, 0
         while left:
             left -= 1
-            for name in self._workers:
+            for name in [each for each in self._workers if each not in self.absent]:
                 try:
                     self._opened(name).step()
                 except KilledError:

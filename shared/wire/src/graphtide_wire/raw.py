@@ -65,6 +65,9 @@ REQUESTED_BY: Final = "graphtide-requested-by"
 
 RESET_WATERMARK: Final = "reset-watermark"
 
+ALL_DIVIDED: Final = "all-divided"
+"""The command that says to a part: all that was sent to the stream so far is divided, so who is silent has sent nothing."""
+
 LONGEST_TRACEPARENT: Final = 100
 """Characters of a trace's name; a longer one is none."""
 
@@ -96,7 +99,7 @@ class Reset(NamedTuple):
 
 
 class RawOrigin(NamedTuple):
-    """The facts of a record without its edges; all fields but the last are those of `RawEdges`."""
+    """The facts of a record without its edges; all fields but the last two, which are commands, are those of `RawEdges`."""
 
     format: StreamFormat = formats.DEFAULT
     columns: str | None = None
@@ -108,7 +111,13 @@ class RawOrigin(NamedTuple):
     line: int | None = None
     traceparent: str | None = None
     newest: int | None = None
+    is_all_divided: bool = False
     reset: Reset | None = None
+
+    @property
+    def is_command(self) -> bool:
+        """Whether the record is a command in place of edges."""
+        return self.is_all_divided or self.reset is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +182,11 @@ def encode_reset(topic: str, reset: Reset) -> Message:
     return Message(topic, None, b"", headers, partition=0)
 
 
+def encode_all_divided(topic: str) -> Message:
+    """Return the message that says that all is divided, for the topic's first partition."""
+    return Message(topic, None, b"", names.drop_empty((COMMAND, ALL_DIVIDED)), partition=0)
+
+
 def decode(record: Record) -> RawEdges:
     """Return the edges of a record; their bytes are looked at only in a CloudEvent in structured mode.
 
@@ -180,10 +194,10 @@ def decode(record: Record) -> RawEdges:
         PoisonRecordError: the record has no value, a type of content that is not edges, or damaged headers, or is a command.
     """
     origin, body = parts(record)
-    if origin.reset is not None:
+    if origin.is_command:
         reason = "a command in place of edges"
         raise PoisonRecordError(reason, body)
-    return RawEdges(body, *origin[:-1])
+    return RawEdges(body, *origin[:-2])
 
 
 def parts(record: Record) -> tuple[RawOrigin, bytes]:
@@ -200,7 +214,7 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
         reason = "a record without a value"
         raise PoisonRecordError(reason)
     kind, event, is_rewritten, origin = _read_cached(headers) if _are_short(headers) else _read_declared(headers)
-    if origin.reset is not None:
+    if origin.is_command:
         if value:
             reason = "a command with a value: it must have none"
             raise PoisonRecordError(reason, value)
@@ -260,6 +274,7 @@ def _read_declared(given: Headers) -> _Declared:
         traceparent=traceparent if traceparent is None or len(traceparent) <= LONGEST_TRACEPARENT else None,
         receipt=receipt if receipt is None or len(receipt) <= LONGEST_RECEIPT else None,
         newest=_clamp(names.integer(headers, NEWEST)),
+        is_all_divided=names.text(headers, COMMAND) == ALL_DIVIDED,
         reset=_reset(headers),
     )
     is_event = names.text(headers, _BINARY_MODE) is not None
@@ -313,7 +328,7 @@ def _reset(headers: Mapping[str, bytes]) -> Reset | None:
         PoisonRecordError: it is another, or damaged.
     """
     command = names.text(headers, COMMAND)
-    if command is None:
+    if command is None or command == ALL_DIVIDED:
         return None
     if command != RESET_WATERMARK:
         reason = f"there is no command {command[:40]!r}"

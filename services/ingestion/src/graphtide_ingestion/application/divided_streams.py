@@ -1,7 +1,7 @@
 """The work that streams need, by their statements: a stream that is not divided has a sequencer, a divided one more.
 
-A divided stream has a divider, and each of its parts has a sequencer. Work has a name, by which replicas share it. It is that of
-the stream or part that is put in order. That of a divider is the stream and the number of its parts, as in `payments/8`.
+A divided stream has a divider, and each of its parts has a sequencer. Work has a name, by which replicas share it: that of the
+stream or part that is put in order. The name of a divider is the stream and the number of its parts, as in `payments/8`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor
     from graphtide_ordering.division import Division
-    from graphtide_ordering.raw_groups import ResetRecord, UnreadableRecord
+    from graphtide_ordering.raw_groups import RawGroups
     from graphtide_ordering.stream_divider import DividedRecords
     from graphtide_wire.topics import Topics
 
@@ -49,6 +49,9 @@ _LOG = structlog.get_logger()
 
 _MOST_MESSAGES: Final = 4_096
 """Raw records of parts in one transaction, about."""
+
+_ALL_DIVIDED_SECONDS: Final = 0.5
+"""How often parts hear that all is divided."""
 
 _LONGEST_ROUND_SECONDS: Final = 0.1
 """How long edges may wait for others of their round."""
@@ -78,7 +81,7 @@ class DividingWorker:
         self._went_out = (0, 0)
         self._metrics = DividerMetrics(self._id, stream)
         self._timer = CommitTimer(clock)
-        self._patterns_at = 0.0
+        self._patterns_at = self._read_at = self._said_at = 0.0
         self._statement_asked = 0
         self._committed_offset_check = CommittedOffsetCheck(self._id, TopicPartition(topics.ordered(stream), 0))
 
@@ -111,6 +114,7 @@ class DividingWorker:
         self._divider.read(self._attributes(self._registered, self._statements))
         self._statement_asked = 0
         self._timer.stop()
+        self._read_at, self._said_at = self._clock.monotonic(), 0.0
         self._restore(reader)
         self._metrics.follow()
 
@@ -123,8 +127,11 @@ class DividingWorker:
         for group in group_records(records):
             self._take(group)
             self._timer.start()
+            self._read_at = self._clock.monotonic()
             if self._is_full() or self._timer.has_run(_LONGEST_ROUND_SECONDS):
                 self._commit()
+        if reader.at_end():
+            self._say_all_divided()
         if self._timer.has_run(options.linger_seconds):
             self._commit()
         self._follow_patterns()
@@ -153,7 +160,7 @@ class DividingWorker:
                 self._progress = found.stream_progress
         reader.assign({place: self._positions[number].next for number, place in self._places.items()})
 
-    def _take(self, group: RawGroup | UnreadableRecord | ResetRecord) -> None:
+    def _take(self, group: RawGroups) -> None:
         statements = open_worker(self._statements, self.name)
         if isinstance(group, RawGroup):
             known = 0 if statements.last is None else statements.last.version
@@ -165,6 +172,22 @@ class DividingWorker:
         reading = None if statement is None or statement.is_removed else statement
         for piece in self._divider.take(group, position.ordinal, reading):
             position.read(piece.record.offset, piece.ordinals, None)
+
+    def _say_all_divided(self) -> None:
+        """Say to the parts now and then that all is divided, until they know that every sender is silent.
+
+        Under a live clock they hear it for good, as their time goes on by it.
+        """
+        now, ordering = self._clock.monotonic(), self._options.ordering
+        statement = None if self._statements is None else self._statements.last
+        if statement is not None:
+            ordering = statement.ordering(ordering, self._options.unit)
+        are_idle = now - self._read_at > 2 * ordering.idle_seconds + _ALL_DIVIDED_SECONDS
+        if now - self._said_at < _ALL_DIVIDED_SECONDS or (are_idle and not ordering.live):
+            return
+        self._said_at = now
+        self._divider.say_all_divided()
+        self._timer.start()
 
     def _is_full(self) -> bool:
         divided = self._divider.divided

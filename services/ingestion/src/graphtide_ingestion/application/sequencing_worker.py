@@ -31,7 +31,7 @@ from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.positions import read_remembered
 from graphtide_ordering.progress_reports import sequencer_of
-from graphtide_ordering.raw_groups import RawGroup, group_records
+from graphtide_ordering.raw_groups import AllDividedRecord, RawGroup, group_records
 from graphtide_ordering.stream_sequencer import StreamSequencer
 from graphtide_ordering.tracing import sequencing
 from graphtide_serving.opened import close_all, open_worker
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Position
-    from graphtide_ordering.raw_groups import ResetRecord, UnreadableRecord
+    from graphtide_ordering.raw_groups import RawGroups
     from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
 
@@ -124,6 +124,7 @@ class SequencingWorker:
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._timer = CommitTimer(clock)
         self._patterns_at = 0.0
+        self._divided_at: float | None = None
         self._statement_version = self._statement_asked = 0
         self._committed_offset_check = CommittedOffsetCheck(self._id, TopicPartition(self._packing.topic, 0))
 
@@ -159,6 +160,7 @@ class SequencingWorker:
         self._statements = StreamStatements(self._log, self._topics.statements, self._whole, self._options.schemas)
         self._stream_sequencer.know(self._statements.versions)
         self._timer.stop()
+        self._divided_at = None
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
         starts, unread = self._restore(reader, self._committed(reader, last, self._transactor))
         reported = None if last is None else LastRecord.by(last)
@@ -181,8 +183,12 @@ class SequencingWorker:
             self._timer.start()
             if self._is_full() or self._timer.has_run(_LONGEST_ROUND_SECONDS):
                 self._commit()
+            if isinstance(group, AllDividedRecord):
+                self._divided_at = as_of
         # Not now: a commit may have taken long, and what sources sent meanwhile was not read.
-        sequencer.look_around(as_of, at_end=reader.at_end())
+        heard_at = as_of if self._whole == self._stream else self._divided_at
+        if heard_at is not None:
+            sequencer.look_around(heard_at, at_end=reader.at_end())
         if not self._has_nothing():
             self._timer.start()
         if self._timer.has_run(self._linger()) or self._heartbeats.is_due(sequencer, self._clock.monotonic()):
@@ -280,7 +286,7 @@ class SequencingWorker:
                 _LOG.info(events.EPOCH_BEGUN, stream=self._stream, epoch=stretch.epoch)
         self._timer.stop()
 
-    def _know_statement(self, group: RawGroup | UnreadableRecord | ResetRecord) -> None:
+    def _know_statement(self, group: RawGroups) -> None:
         """Look for the statement that the sender of records knew before they are read; once, should there be none such."""
         if not isinstance(group, RawGroup) or self._statements is None:
             return

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from graphtide_native.records import Symbols
     from graphtide_ordering.raw_decoding import Ahead
-    from graphtide_ordering.raw_groups import RawGroup, ResetRecord, UnreadableRecord
+    from graphtide_ordering.raw_groups import RawGroups
     from graphtide_ordering.statements import Statement
 
 _MOST_RECORDS: Final = 4_096
@@ -159,7 +159,7 @@ class BlockReader:
             for group in group_records(held):
                 yield self._block(self._decoded(group))
 
-    def _decoded(self, group: RawGroup | UnreadableRecord | ResetRecord) -> Decoded:
+    def _decoded(self, group: RawGroups) -> Decoded:
         # Blocks are not mixed, so each may have a list of attributes of its own.
         if self._decoder.left_out:
             self._decoder.forget()
