@@ -6,7 +6,8 @@ Every service runs with two shards, where it has shards. Several producers send 
 that the sequencer has disorder to put right. Users register, replace and delete patterns all the time, and ask for other
 engines, so that plans move between services and shards. Meanwhile processes are killed: any of the services, Kafka, and twins
 that were started under the identity of a process that runs. Patterns are of all four families. A view has a reader, a query
-reads two streams that are merged, every third request is traced. An enemy writes records with odd headers to every topic,
+reads two streams that are merged, every third request is traced. A stream is in parts: a pattern runs in each of them, and
+another reads them merged. An enemy writes records with odd headers to every topic,
 registers patterns whose planning or matching explodes, and feeds them (`graphtide_testing.hostility`).
 
 After the kills comes a calm time with all of that but kills. There it is measured how long the innocent wait for their matches.
@@ -37,7 +38,7 @@ import httpx2
 from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.ids import StreamName
 from graphtide_core.match import MatchKind
-from graphtide_core.merged_streams import merge
+from graphtide_core.merged_streams import merge, merge_parts, parts_of
 from graphtide_core.plans import PathEngine
 from graphtide_log.follower import Follower
 from graphtide_log.kafka import KafkaConnection, KafkaLog
@@ -71,6 +72,13 @@ _SEQUENCE: Final = f"PATTERN {{name}} SEQ(x:k, y:k) ON {STREAM} WITHIN 1"
 VIEW: Final = StreamName("seen")
 OTHER: Final = StreamName("t")
 MERGED: Final = merge((STREAM, OTHER))
+DIVIDED: Final = StreamName("d")
+_PARTS: Final = 3
+WHOLE: Final = merge_parts(DIVIDED, _PARTS)
+STATEMENT: Final = f"STREAM {DIVIDED} SET kin = kin PARTITION BY kin PARTS {_PARTS}"
+_KIN: Final = 5
+"""Values of the key of the divided stream: each is that of a chain of edges of its own."""
+
 _LONG: Final = 10**9
 LASTING: Final = {
     "keeper": (_ISOMORPHIC, STREAM),
@@ -84,8 +92,13 @@ LASTING: Final = {
         f"INPUT b = ()-[:l]->() ON {OTHER} WINDOW({{window}}) two(x, z) <- a(x, y), b(y, z).",
         MERGED,
     ),
+    "parted": (
+        f"PATTERN {{name}} MATCH (a)-[x:m]->(b)-[y:m]->(c) WHERE x.kin = y.kin ORDER x < y ON {DIVIDED} WINDOW {{window}}",
+        DIVIDED,
+    ),
+    "whole": (f"PATTERN {{name}} MATCH (a)-[x:m]->(b)-[y:m]->(c) ORDER x < y ON {DIVIDED} WINDOW {{window}}", WHOLE),
 }
-"""Patterns that are there all the time, and the ordered streams whose edges complete their matches; None is not accounted for.
+"""Patterns that are there all the time, and the streams whose edges complete their matches; None is not accounted for.
 
 The window of the keeper makes the sequencer remember ids for longer than all of this takes.
 """
@@ -130,6 +143,8 @@ _HOSTILE: Final = 0.3
 _ROWS_OF_A_RECORD: Final = 1_000_000
 """Places of edges are offsets of their records times this, and their rows."""
 
+_PLACES_OF_A_PART: Final = 10**15
+
 SHARDED: Final = {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "COUNTS_SECONDS": "0.2"}
 
 
@@ -173,7 +188,7 @@ class Chaos:
         self.edges = httpx2.Client(base_url=f"http://127.0.0.1:{edges}", timeout=10)
         self.control = httpx2.Client(base_url=f"http://127.0.0.1:{admin}", timeout=10)
         everyone = {"INSECURE": "true", "REQUESTS_PER_SECOND": "10000", "BURST": "10000"}
-        streams = json.dumps([STREAM, OTHER, hostility.STREAM])
+        streams = json.dumps([STREAM, OTHER, DIVIDED, hostility.STREAM])
         sent = {"CREATE_STREAMS": "true", "STREAMS": streams, "IDLE_SECONDS": str(_IDLE_SECONDS), "LATENESS": "0"}
         # It makes the topics that the others read.
         self.fleet.add("ingestion", {**everyone, **sent, "PORT": str(edges)}, is_ready=self._ingestion_lives)
@@ -190,10 +205,14 @@ class Chaos:
         topics = self.deployment.topics
         self._registrations = Tail(self._log(), topics.patterns)
         self._others += [Tail(self._log(), topic) for topic in (topics.plans, topics.status)]
+        self._until(self._is_stated, "the stream is divided")
         for name, (form, _) in LASTING.items():
             self._ask("POST", "/api/v1/patterns", {"text": _text(name, _LONG, form)})
         self.enemy = Hostility(self.rng, self.deployment.kafka.bootstrap, topics, (STREAM, OTHER, VIEW, MERGED))
         self._register_for_the_enemy(self.enemy.first_pattern())
+
+    def _is_stated(self) -> bool:
+        return self.control.put(f"/api/v1/streams/{DIVIDED}", json={"text": STATEMENT}).status_code in {200, 201}
 
     def run(self, kills: int) -> None:
         """Run until so many processes were killed."""
@@ -255,6 +274,7 @@ class Chaos:
                 # What completes a result of both is the edge of the other stream.
                 places[stream] = {id: place for id, place in places[stream].items() if id.startswith(_OTHERS)}
             ordered_at |= {id: times[place // _ROWS_OF_A_RECORD * _ROWS_OF_A_RECORD] for id, place in places[stream].items()}
+        places |= self._places_in_parts()
         read = {name: stream for name, (_, stream) in LASTING.items() if stream is not None} | dict.fromkeys(NAMES, STREAM)
         got: dict[str, list[tuple[int, int]]] = {name: [] for name in read}
         answered, self.waited = 0, []
@@ -281,6 +301,18 @@ class Chaos:
         self._came = [len(found) for found in ordered.values()]
         self.registered = sum(len(life.versions) for account in accounts.values() for life in account.registrations)
         return {name: flaws for name, flaws in found.items() if flaws}
+
+    def _places_in_parts(self) -> dict[StreamName, dict[str, int]]:
+        """Return the places of the edges of the divided stream that complete matches: in any part, and where parts are merged.
+
+        A part's places follow those of the one before it. The patterns on them begin before the first edge.
+        """
+        log, topics = self._log(), self.deployment.topics
+        found: dict[str, int] = {}
+        for number, part in enumerate(parts_of(DIVIDED, _PARTS)):
+            own = dict(_completing(_read(log, topics.ordered(part))))
+            found |= {id: place + number * _PLACES_OF_A_PART for id, place in own.items()}
+        return {DIVIDED: found, WHOLE: dict(_completing(_read(log, topics.ordered(WHOLE))))}
 
     def keep_evidence(self, names: Iterable[str], file: Path) -> None:
         """Write all that was said and reported of these patterns, a record a line, in the order of the log's time.
@@ -329,18 +361,20 @@ class Chaos:
 
     def _send(self, producer: int, edges: int | None = None) -> None:
         """Send some of a producer's edges, again until they are taken: its share of one chain of edges."""
-        lines, others = [], []
+        lines, others, divided = [], [], []
         for _ in range(edges or self.rng.randint(1, 6)):
             number = self._sent[producer] * PRODUCERS + producer
             self._sent[producer] += 1
             ends = {"src": f"v{number}", "dst": f"v{number + 1}"}
             lines.append({"id": f"e{number}", "ts": number, "label": "k", **ends})
             others.append({"id": f"{_OTHERS}{number}", "ts": number, "label": "l", "src": ends["dst"], "dst": f"w{number}"})
+            kin = {"kin": number % _KIN, "src": f"u{number}", "dst": f"u{number + _KIN}"}
+            divided.append({"id": f"d{number}", "ts": number, "label": "m", **kin})
         configured = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
         self._requests += 1
         if self._requests % _TRACED == 0:
             configured["traceparent"] = f"00-{self.rng.getrandbits(128) | 1:032x}-{self.rng.getrandbits(64) | 1:016x}-01"
-        for stream, sent in ((STREAM, lines), (OTHER, others)):
+        for stream, sent in ((STREAM, lines), (OTHER, others), (DIVIDED, divided)):
             self._post(stream, b"".join(json.dumps(line).encode() + b"\n" for line in sent), configured)
 
     def _post(self, stream: StreamName, body: bytes, headers: Mapping[str, str]) -> None:
