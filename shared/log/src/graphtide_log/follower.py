@@ -64,6 +64,24 @@ class Follower:
         """
         return to_the_end(self._reader, self._topic)
 
+    def catch_up(self) -> Iterator[Record]:
+        """Yield what can be read now and was not read yet, after `to_the_end`; if there is nothing, it costs two requests.
+
+        Raises:
+            TransientError: the log gives no records, and does not report the end.
+        """
+        ends = self._reader.ends(self._partitions)
+        deadline = time.monotonic() + _PATIENCE
+        while any((self._reader.ended_at(place) or 0) < end for place, (_, end) in ends.items()):
+            records = self._reader.poll(_BETWEEN_LOOKS, _MOST)
+            beat()
+            if records:
+                deadline = time.monotonic() + _PATIENCE
+                yield from (record for record in records if not record.flaw)
+            elif time.monotonic() > deadline:
+                message = f"topic {self._topic} was not read to its end within {_PATIENCE:g} seconds"
+                raise TransientError(message)
+
     def poll(self, timeout: float = 0.0) -> list[Record]:
         """Return the records that came since; wait for them up to `timeout` seconds."""
         return [record for record in self._reader.poll(timeout, _MOST) if not record.flaw]

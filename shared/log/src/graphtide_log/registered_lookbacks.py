@@ -37,6 +37,14 @@ class RegisteredLookbacks:
         """Take what changed."""
         self._fold(self._follower.poll())
 
+    def catch_up(self) -> None:
+        """Take what changed before this call.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        self._fold(self._follower.catch_up())
+
     def longest(self, stream: StreamName, unit: TimeUnit) -> tuple[int, int]:
         """Return the ticks of the longest lookback of a stream, and the most edges that one counts; 0 without one."""
         return self._lookbacks.longest(stream, unit), self._lookbacks.most_edges(stream)

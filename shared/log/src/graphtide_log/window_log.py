@@ -12,16 +12,19 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import PoisonRecordError, TransientError
+from graphtide_core.ports.log import TopicPartition
 from graphtide_telemetry.health import beat
 from graphtide_wire import ordered
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Mapping
 
-    from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_core.ports.log import LogReader, Record
     from graphtide_wire.ordered import OrderedHeader
 
 _MOST = 16
+_FIRST_STEP = 2
+"""Offsets of a record and of the mark that commits it."""
 _PATIENCE = 10.0
 
 
@@ -71,13 +74,16 @@ def last_numbered(reader: LogReader, partition: TopicPartition, number: int, sta
 
 
 def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> Instant | None:
-    """Return the instant of the newest edge of the records below `end`; None if there is none. Complexity: O(log end) reads."""
+    """Return the instant of the newest edge of the records below `end`; None if there is none. As `last_before`."""
     last = _last_before(reader, partition, end)
     return None if last is None else last.newest
 
 
 def last_before(reader: LogReader, partition: TopicPartition, end: int) -> OrderedHeader | None:
-    """Return the header of the last record below `end`; None without such a record. Complexity: O(log end) reads."""
+    """Return the header of the last record below `end`; None without such a record.
+
+    Complexity: O(log d) reads if it is d offsets before the end.
+    """
     last = _last_before(reader, partition, end)
     return None if last is None else last.header
 
@@ -104,29 +110,51 @@ def between(
     Raises:
         TransientError: the log gives no records, and does not report the end.
     """
-    if start >= end:
+    yield from between_all(reader, {partition: (start, end)}, most)
+
+
+def between_all(
+    reader: LogReader, ranges: Mapping[TopicPartition, tuple[int, int]], most: int = _MOST
+) -> Generator[Record, None, None]:
+    """Yield the records from an offset to below another of each partition, as `between`; partitions are read side by side.
+
+    The records of a partition are in their order.
+
+    Raises:
+        TransientError: the log gives no records of a partition, and does not report its end.
+    """
+    ends = {place: end for place, (start, end) in ranges.items() if start < end}
+    if not ends:
         return
     with _given_back(reader):
-        reader.assign({partition: start})
+        reader.assign({place: ranges[place][0] for place in ends})
         deadline = time.monotonic() + _PATIENCE
-        while True:
+        while ends:
             records = reader.poll(max(0.0, deadline - time.monotonic()), most)
             beat()
             for record in records:
-                if record.offset >= end:
-                    return
-                yield record
-                if record.offset == end - 1:
-                    return
-            ended_at = reader.ended_at(partition)
-            if ended_at is not None and ended_at >= end:
-                return
-            if not records and time.monotonic() >= deadline:
-                found = "gave nothing" if ended_at is None else f"could be read to {ended_at}, of {end},"
-                message = f"{partition.topic} {found} within {_PATIENCE:g} seconds"
-                raise TransientError(message)
+                place = TopicPartition(record.topic, record.partition)
+                if place in ends and record.offset < ends[place]:
+                    yield record
+                if place in ends and record.offset >= ends[place] - 1:
+                    _leave(reader, place, ends)
+            for place in [each for each, end in ends.items() if (reader.ended_at(each) or 0) >= end]:
+                _leave(reader, place, ends)
             if records:
                 deadline = time.monotonic() + _PATIENCE
+            elif ends and time.monotonic() >= deadline:
+                place, end = next(iter(ends.items()))
+                ended_at = reader.ended_at(place)
+                found = "gave nothing" if ended_at is None else f"could be read to {ended_at}, of {end},"
+                message = f"{place.topic} {found} within {_PATIENCE:g} seconds"
+                raise TransientError(message)
+
+
+def _leave(reader: LogReader, place: TopicPartition, ends: dict[TopicPartition, int]) -> None:
+    """Read a partition no further, that the others come sooner."""
+    del ends[place]
+    if ends:
+        reader.pause([place])
 
 
 @contextmanager
@@ -152,12 +180,16 @@ class _Found(NamedTuple):
 
 
 def _last_before(reader: LogReader, partition: TopicPartition, end: int, start: int = 0) -> _Found | None:
-    """Return the last record from offset `start` to below `end` whose headers can be read."""
-    low, high = max(start, reader.ends([partition])[partition][0]), end
-    last = None
+    """Return the last record from offset `start` to below `end` whose headers can be read.
+
+    It is mostly near the end, with marks of transactions alone behind it. So steps from the end double until one is found.
+    """
+    first, high, step = max(start, reader.ends([partition])[partition][0]), end, _FIRST_STEP
+    low, last = first, None
     with _given_back(reader):
         while low < high:
-            middle = (low + high) // 2
+            middle = (low + high) // 2 if last is not None else max(first, end - step)
+            step *= 2
             found = _at(reader, partition, middle, high)
             if found is None:
                 high = middle

@@ -12,11 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from graphtide_core.errors import TransientError
 from graphtide_core.merged_streams import parts_of
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.committed_offset_check import CommittedOffsetCheck
-from graphtide_log.registered_lookbacks import RegisteredLookbacks
 from graphtide_ordering.dead_letters import letter_of
 from graphtide_ordering.positions import PartitionPosition, read_remembered
 from graphtide_ordering.progress_reports import sequencer_of
@@ -31,19 +29,21 @@ from msgspec.structs import replace
 
 from graphtide_ingestion.application.commit_timer import CommitTimer
 from graphtide_ingestion.application.divider_metrics import DividerMetrics
-from graphtide_ingestion.application.stream_statements import StreamStatements
+from graphtide_ingestion.application.sequencer_opening import open_sequencer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor
+    from graphtide_log.registered_lookbacks import RegisteredLookbacks
     from graphtide_ordering.division import Division
     from graphtide_ordering.raw_groups import RawGroups
     from graphtide_ordering.stream_divider import DividedRecords
     from graphtide_wire.topics import Topics
 
     from graphtide_ingestion.application.sequencing_worker import Sequencing
+    from graphtide_ingestion.application.stream_statements import StreamStatements
 
 _LOG = structlog.get_logger()
 
@@ -97,25 +97,18 @@ class DividingWorker:
             TransientError: a topic is not there, or the log does not answer.
             FatalError: the positions are not a divider's or a sequencer's.
         """
-        self._transactor = self._log.transactor(self._id)
-        self._transactor.open()
-        self._reader = reader = self._log.reader(self._id)
-        places = reader.partitions(self._topics.raw(self._stream))
-        if not places:
-            message = f"there is no topic {self._topics.raw(self._stream)}"
-            raise TransientError(message)
-        self._places = {place.partition: place for place in places}
-        partitions, retention_ms = len(places), self._options.retention_ms
+        opening = open_sequencer(self._log, self._topics, self._stream, self._id, self._options.schemas)
+        self._transactor, self._reader, self._places = opening.transactor, opening.reader, opening.places
+        self._registered, self._statements = opening.registered, opening.statements
+        partitions, retention_ms = len(self._places), self._options.retention_ms
         for part in parts_of(self._stream, self._division.parts):
             self._log.admin().ensure(self._topics.of_stream(part, partitions=partitions, retention_ms=retention_ms))
-        self._registered = RegisteredLookbacks(self._log, self._topics.patterns)
-        self._statements = StreamStatements(self._log, self._topics.statements, self._stream, self._options.schemas)
         self._divider = StreamDivider(self._topics, self._division, self._options.ordering.ahead)
         self._divider.read(self._attributes(self._registered, self._statements))
         self._statement_asked = 0
         self._timer.stop()
         self._read_at, self._said_at = self._clock.monotonic(), 0.0
-        self._restore(reader)
+        self._restore(self._reader)
         self._metrics.follow()
 
     def step(self) -> None:

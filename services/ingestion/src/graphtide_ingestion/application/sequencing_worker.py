@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from graphtide_core.errors import TransientError
 from graphtide_core.merged_streams import whole_of
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import TimeUnit
 from graphtide_log.committed_offset_check import CommittedOffsetCheck
-from graphtide_log.registered_lookbacks import RegisteredLookbacks
-from graphtide_log.window_log import between, last_before
+from graphtide_log.window_log import between_all, last_before
 from graphtide_ordering.dead_letters import letter, letter_of, refuse_too_large
 from graphtide_ordering.heartbeats import (
     DEFAULT_HEARTBEAT_SECONDS,
@@ -41,7 +39,7 @@ from graphtide_wire.verdicts import encode_verdict
 from graphtide_ingestion.application.commit_timer import CommitTimer
 from graphtide_ingestion.application.recent_output import WentOut, known_duplicates, known_features
 from graphtide_ingestion.application.sequencer_metrics import SequencerMetrics
-from graphtide_ingestion.application.stream_statements import StreamStatements
+from graphtide_ingestion.application.sequencer_opening import open_sequencer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,9 +47,12 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Position
+    from graphtide_log.registered_lookbacks import RegisteredLookbacks
     from graphtide_ordering.raw_groups import RawGroups
     from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
+
+    from graphtide_ingestion.application.stream_statements import StreamStatements
 
 _LOG = structlog.get_logger()
 
@@ -145,19 +146,13 @@ class SequencingWorker:
             TransientError: a topic is not there, or the log does not answer.
             FatalError: the positions are not a sequencer's, or records that still wait are gone.
         """
-        self._transactor = self._log.transactor(self._id)
-        self._transactor.open()
-        self._reader = reader = self._log.reader(self._id)
-        self._places = {place.partition: place for place in reader.partitions(self._topics.raw(self._stream))}
-        if not self._places:
-            message = f"there is no topic {self._topics.raw(self._stream)}"
-            raise TransientError(message)
-        self._registered = RegisteredLookbacks(self._log, self._topics.patterns)
+        opening = open_sequencer(self._log, self._topics, self._stream, self._id, self._options.schemas)
+        self._transactor, self._reader, self._places = opening.transactor, opening.reader, opening.places
+        self._registered, self._statements, reader = opening.registered, opening.statements, opening.reader
         self._windows = self._registered.longest(self._whole, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._ordering, self._statement_version, self._stream_windows = self._options.ordering, 0, StreamWindows()
         self._stream_sequencer.read(self._registered.attributes(self._whole))
-        self._statements = StreamStatements(self._log, self._topics.statements, self._whole, self._options.schemas)
         self._stream_sequencer.know(self._statements.versions)
         self._timer.stop()
         self._divided_at = None
@@ -209,12 +204,10 @@ class SequencingWorker:
         for number, place in self._places.items():
             position = committed[place]
             self._stream_sequencer.restore(number, None if position is None else read_remembered(position))
-        for place, position in committed.items():
-            if position is None:
-                continue
-            starts[place] = read_remembered(position).next
-            for record in between(reader, place, position.offset, starts[place]):
-                self._stream_sequencer.replay(record)
+        waited = {place: position.offset for place, position in committed.items() if position is not None}
+        starts |= {place: read_remembered(position).next for place, position in committed.items() if position is not None}
+        for record in between_all(reader, {place: (start, starts[place]) for place, start in waited.items()}):
+            self._stream_sequencer.replay(record)
         ends = reader.ends(starts)
         return starts, {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
 

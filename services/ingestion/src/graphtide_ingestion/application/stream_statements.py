@@ -51,6 +51,15 @@ class StreamStatements:
         for record in self._follower.poll():
             self._take(record)
 
+    def catch_up(self) -> None:
+        """Take what was registered before this call.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        for record in self._follower.catch_up():
+            self._take(record)
+
     def close(self) -> None:
         """Give back the reader."""
         self._follower.close()

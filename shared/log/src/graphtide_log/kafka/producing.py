@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from graphtide_log.kafka.connection import Config
 
 _PURGE_SECONDS = 1.0
+_CONNECT_SECONDS = 1.0
+_OF_COORDINATORS = "__transaction_state"
+"""A topic that is there, or is made when an id is taken."""
 _BETWEEN_LOOKS = 200
 """Messages between two polls of librdkafka."""
 
@@ -72,6 +75,9 @@ class Producing:
 
     def take_id(self, timeout: float) -> None:
         """Take the producer's transactional id from its holder."""
+        # One that is not connected yet would ask for its coordinator again half a second later.
+        with suppress(KafkaException):
+            self.producer.list_topics(_OF_COORDINATORS, min(timeout, _CONNECT_SECONDS))
         self.producer.init_transactions(timeout)
 
     def begin(self, _timeout: float) -> None:
