@@ -30,7 +30,7 @@ def main() -> None:
     if _WITHOUT_NUMPY.intersection(sys.argv[1:2]):
         # As if it were not installed, which pyarrow allows.
         sys.modules["numpy"] = None  # type: ignore[assignment]  # what the import system takes for that
-    # pyarrow takes memory as the engines do, which keep their pages: its own allocators give theirs back, and take them anew.
+    # pyarrow takes memory as the engines do, which keep their pages: its own allocator gives pages back between batches.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     gc.set_threshold(*_OBJECTS_BETWEEN_COLLECTIONS)
     # A signal that comes during imports ends the program, and shows nothing of them.

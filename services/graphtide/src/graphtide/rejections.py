@@ -34,6 +34,7 @@ _PACKAGE = __name__.partition(".")[0]
 LATE: Final = "late"
 AHEAD: Final = "too far ahead"
 _OTHER: Final = "other reasons"
+_NO_JSON: Final = "not a JSON object"
 
 MOST_REASONS: Final = 16
 """Reasons that are counted by themselves; records with further ones are counted together."""
@@ -171,13 +172,15 @@ class Rejections:
             records: how many there were of all.
             place: what a letter's line counts: `line`, `row` or `record`.
             how: what shows them.
-            remedies: what to do about those that are late or too far ahead, if that is to be said.
+            remedies: what to do about those that are late, too far ahead or of another format, if that is to be said.
         """
         if self.first is None:
             return []
         were = "was" if self.count == 1 else "were"
         first = f"the first at {place} {self.first.line} ({_one_line(self.first.reason)})"
         whole = f"{self.count:,} of {records:,} record{'s' * (records != 1)} {were} rejected, {first}; {how}"
+        if remedies is not None and self.is_all(records) and all(reason.startswith(_NO_JSON) for reason in self.reasons):
+            whole += f"; {remedies.formatted} reads another format than JSON Lines"
         counted = sorted(self.reasons.values(), key=lambda each: -each.records)
         if len(counted) == 1:
             return [whole + self._remedy(counted[0].reason, remedies)]

@@ -23,6 +23,7 @@ class Remedies(NamedTuple):
         ahead: what says how far ahead of the clock a record may be.
         without_ids: what reads a stream without its ids.
         typed: what declares a column `{column}` to hold numbers.
+        formatted: what says the format of a stream.
         limits: what raises a limit of the bound `{name}`.
         mark: what is between the words of that name.
     """
@@ -32,6 +33,7 @@ class Remedies(NamedTuple):
     ahead: str
     without_ids: str
     typed: str
+    formatted: str
     limits: str
     mark: str
 
@@ -48,7 +50,14 @@ class Remedies(NamedTuple):
 def by_command_line(unit: TimeUnit) -> Remedies:
     """Return what to do on the command line."""
     return Remedies(
-        unit, "--lateness {lateness}", "--max-ahead", "--column id=", "--type {column}:number", "--limit-{name}", "-"
+        unit,
+        "--lateness {lateness}",
+        "--max-ahead",
+        "--column id=",
+        "--type {column}:number",
+        "--format",
+        "--limit-{name}",
+        "-",
     )
 
 
@@ -60,6 +69,7 @@ def by_python(unit: TimeUnit) -> Remedies:
         "MatchOptions(max_ahead=…)",
         "MatchOptions(columns={'id': ''})",
         "MatchOptions(types={{{column!r}: 'number'}})",
+        "MatchOptions(format=…)",
         "MatchOptions(limit_{name}=…)",
         "_",
     )

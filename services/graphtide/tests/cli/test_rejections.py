@@ -96,6 +96,18 @@ def test_a_format_that_is_not_the_files_is_not_a_success(folder: Path) -> None:
     assert (summary["dead_letters"], summary["records"], summary["outcome"]) == (3, 0, "unreadable")
 
 
+def test_csv_of_a_pipe_that_is_read_as_json_lines_is_led_to_the_option(folder: Path) -> None:
+    command = [sys.executable, "-m", "graphtide", "match", "p.gtp", "-"]
+    content = (folder / "good.csv").read_text()
+    ended = subprocess.run(command, input=content, capture_output=True, text=True, timeout=60, check=False, cwd=folder)
+    assert ended.returncode == 3
+    assert "; --format reads another format than JSON Lines\n" in ended.stderr
+    read = subprocess.run(
+        [*command, "--format", "csv"], input=content, capture_output=True, text=True, timeout=60, check=False, cwd=folder
+    )
+    assert (read.returncode, read.stderr) == (0, "")
+
+
 def test_rows_of_a_table_are_counted_as_such(folder: Path) -> None:
     pq.write_table(
         pa.table(

@@ -137,7 +137,11 @@ def test_what_cannot_be_opened_is_said_in_plain_words(tmp_path: Path) -> None:
 CONTENTS = [
     ("a.csv", b"", "PATH: the stream is empty: it has no header"),
     ("a.csv.gz", b"", "PATH: the stream is empty: it has no header"),
-    ("a.csv", b"ts,src,dst\n", 'PATH: no column "label"; the columns are "ts", "src", "dst"'),
+    (
+        "a.csv",
+        b"ts,src,dst\n",
+        'PATH: no column "label"; the columns are "ts", "src", "dst"; a label for all edges can be stated',
+    ),
     ("a.csv", b"PAR1....", "PATH: its name says to be csv, but it is parquet"),
     ("a.jsonl", b"ARROW1..", "PATH: its name says to be jsonl, but it is arrow"),
     ("a.parquet", b"ts,src,dst,label\n", "PATH: this is not a Parquet file"),

@@ -1,4 +1,4 @@
-"""What a sequencer or a divider holds while it is open, opened side by side: each client connects and waits for the log by itself.
+"""What a sequencer or divider holds while it is open, opened side by side: each client connects and waits for the log itself.
 
 The transactor shuts out the last owner. What was registered is read meanwhile, and caught up with afterwards: the last owner
 may have ordered records by a statement that came in between. Nothing that the owner wrote is read before it is shut out.
