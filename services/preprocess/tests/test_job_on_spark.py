@@ -71,6 +71,7 @@ class SparkStage:
     topics: Topics
     ordering: Ordering
     records_in_a_batch: int = 100
+    tasks: int = 0
 
     def __post_init__(self) -> None:
         self.log = KafkaLog(self.connection)
@@ -95,7 +96,7 @@ class SparkStage:
     def prepared(self, **more: Any) -> DataStreamWriter:
         """Return the job, to be started."""
         pace = Pace(self.records_in_a_batch, 2**30, int(self.ordering.idle_seconds * 1000))
-        reading = Reading(self.connection, self.topics, FLOWS, pace)
+        reading = Reading(self.connection, self.topics, FLOWS, pace, self.tasks)
         query = ordering_query(self.spark, reading, self.task(**more), str(self.folder / "checkpoint"))
         return query.trigger(availableNow=True)
 
@@ -153,10 +154,10 @@ def spark_stage(spark: SparkSession, kafka: str, tmp_path: Path) -> Callable[...
         if name.startswith("spark.sql"):
             spark.conf.set(name, value)
 
-    def make(lateness: int = 0, partitions: int = 1, records_in_a_batch: int = 100, most_pending: int = 10_000) -> SparkStage:
+    def make(lateness: int = 0, partitions: int = 1, most_pending: int = 10_000, **more: Any) -> SparkStage:
         topics = Topics(f"test-{uuid.uuid4().hex[:12]}")
         ordering = Ordering(lateness, IDLE, most_pending)
-        return SparkStage(spark, KafkaConnection(kafka), tmp_path, topics, ordering, records_in_a_batch).make(partitions)
+        return SparkStage(spark, KafkaConnection(kafka), tmp_path, topics, ordering, **more).make(partitions)
 
     return make
 
@@ -174,10 +175,14 @@ def random_stream(seed: int) -> tuple[RawStream, int]:
     return RawStream(seed, producers, disorder=disorder, bad=bad, with_ids=with_ids, events=events), (0, 3, 8)[seed // 3 % 3]
 
 
+TASKS = pytest.mark.parametrize("tasks", [0, 2], ids=["read by the task that orders", "read by two tasks"])
+
+
+@TASKS
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 21))])
-def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], seed: int) -> None:
+def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], seed: int, tasks: int) -> None:
     stream, lateness = random_stream(seed)
-    stage = spark_stage(lateness)
+    stage = spark_stage(lateness, tasks=tasks)
     messages = [register(stage.topics), *stream.messages(stage.topics, FLOWS, 250)]
     stage.send(messages)
     stage.run_until_silent()
@@ -269,11 +274,12 @@ def shuffle(path: Path, topic: str, seed: int, lateness: int) -> Iterator[Messag
         yield Message(topic, None, b"\n".join(lines), partition=0)
 
 
+@TASKS
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_whole_real_stream_gives_what_the_built_in_sequencer_gives(spark_stage: Callable[..., Any]) -> None:
+def test_a_whole_real_stream_gives_what_the_built_in_sequencer_gives(spark_stage: Callable[..., Any], tasks: int) -> None:
     path = real_stream("mathoverflow.csv.gz")
-    stage = spark_stage(3600, records_in_a_batch=700, most_pending=2**20)
+    stage = spark_stage(3600, records_in_a_batch=700, most_pending=2**20, tasks=tasks)
     messages = [
         register(stage.topics, "12h"),
         *shuffle(path, stage.topics.raw(FLOWS), seed=1, lateness=3600),
@@ -290,8 +296,9 @@ def test_a_whole_real_stream_gives_what_the_built_in_sequencer_gives(spark_stage
     check_statistics(stage, expected, 12 * 3600, TimeUnit.SECOND)
 
 
-def test_several_partitions_give_the_same_edges(spark_stage: Callable[..., Any]) -> None:
-    stage = spark_stage(1000, partitions=3)
+@TASKS
+def test_several_partitions_give_the_same_edges(spark_stage: Callable[..., Any], tasks: int) -> None:
+    stage = spark_stage(1000, partitions=3, tasks=tasks)
     messages = RawStream(30, partitions=3).messages(stage.topics, FLOWS, 300)
     stage.send(messages)
     stage.run()

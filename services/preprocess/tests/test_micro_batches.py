@@ -1,11 +1,14 @@
-"""Micro-batches give what the built-in sequencer gives, in one process or many, and however often they are tried."""
+"""Micro-batches give what the built-in sequencer gives, in one process or many, and however often they are tried.
+
+Each test runs twice: other tasks decode the records, or the one that orders them does.
+"""
 
 from __future__ import annotations
 
 import json
 import random
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 from graphtide_core.errors import FatalError
@@ -114,6 +117,7 @@ def sequence(log: Log, ordering: Ordering) -> None:
 class Job:
     """The job without Spark: batches over a log that each take a while; `forgets` gives every batch to a new process."""
 
+    decodes_apart: ClassVar[bool] = True
     log: Log
     task: Task
     forgets: bool = False
@@ -158,12 +162,21 @@ class Job:
                 return
             given = [each[start.raw.get(number, 0) : stop.raw[number]] for number, each in records.items()]
             statement = statement_of(last_statement(statements[: stop.statements], FLOWS))
-            readers = [(each, BlockReader(read=lambda: self.reads, statement=statement)) for each in given]
-            blocks = [block for each, reader in readers for block in reader.blocks(each)]
             changes = patterns[start.patterns : stop.patterns]
-            self.micro_batch(Arrived(stop.at, stop.as_of if stop.is_complete else None, blocks, changes, statement))
+            arrived = Arrived(stop.at, stop.as_of if stop.is_complete else None, (), changes, statement)
+            if self.decodes_apart:
+                readers = [(each, BlockReader(read=lambda: self.reads, statement=statement)) for each in given]
+                blocks = [block for each, reader in readers for block in reader.blocks(each)]
+                self.micro_batch(replace(arrived, blocks=blocks))
+            else:
+                self.micro_batch(replace(arrived, records={each[0].partition: iter(each) for each in given if each}))
             self.offsets = stop
             self.now += self.milliseconds_of_a_batch
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["decoded apart", "decoded here"])
+def _decoding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Job, "decodes_apart", request.param)
 
 
 READS = "EDGE (src)-[label]->(dst) AT ts"

@@ -60,11 +60,11 @@ class Bench:
         writer.flush(120)
         return topics
 
-    def run(self, topics: Topics, records: int) -> list[float]:
+    def run(self, topics: Topics, records: int, tasks: int = 0) -> list[float]:
         """Read to the end; return the seconds of each batch."""
         pace = Pace(records, 256 * 1024 * 1024, 5_000)
         checkpoint = str(self.folder / topics.prefix)
-        reading = Reading(self.connection, topics, FLOWS, pace)
+        reading = Reading(self.connection, topics, FLOWS, pace, tasks)
         query = ordering_query(self.spark, reading, Task(topics, FLOWS), checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()
         return [each.durationMs["triggerExecution"] / 1000 for each in query.recentProgress if "addBatch" in each.durationMs]
@@ -99,12 +99,12 @@ def _is_spark(pid: int) -> bool:
     return b"pyspark-shell" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def throughput(bench: Bench, edges: int, edges_in_a_record: int, partitions: int) -> tuple[float, float]:
+def throughput(bench: Bench, edges: int, edges_in_a_record: int, partitions: int, tasks: int = 0) -> tuple[float, float]:
     """Return edges a second of the full batches after the first, and microseconds of the processor an edge."""
     topics = bench.filled(edges, edges_in_a_record, partitions)
     records = EDGES_OF_A_BATCH[edges_in_a_record] // edges_in_a_record
     before = processor_seconds()
-    batches = bench.run(topics, records)
+    batches = bench.run(topics, records, tasks)
     taken = processor_seconds() - before
     full = edges // edges_in_a_record // records
     waiting = 0 if partitions == 1 else edges_in_a_record * (partitions - 1)
@@ -140,9 +140,10 @@ def main() -> None:
         spark.sparkContext.setLogLevel("ERROR")
         bench = Bench(asked.bootstrap, spark, Path(folder))
         throughput(bench, 800_000, 4_000, 2)
-        for edges, size, partitions in ((2_000_000, 4_000, 2), (2_000_000, 4_000, 1), (2_000_000, 1, 2)):
-            what = f"records of {size} edges, {partitions} partitions"
-            script.add(row(what, [throughput(bench, edges, size, partitions) for _ in range(asked.repeats)]))
+        cases = (4_000_000, 4_000, 2, 0), (4_000_000, 4_000, 1, 0), (4_000_000, 4_000, 2, 2), (2_000_000, 1, 2, 0)
+        for edges, size, partitions, tasks in cases:
+            what = f"records of {size} edges, {partitions} partitions, {tasks} tasks to read"
+            script.add(row(what, [throughput(bench, edges, size, partitions, tasks) for _ in range(asked.repeats)]))
         found = latency(bench)
         p95 = round(found[int(len(found) * 0.95)], 2)
         script.add({"case": "a batch of 100 edges", "seconds": round(Spread.of(found).median, 2), "p95 seconds": p95})

@@ -36,7 +36,7 @@ class Settings(ServiceSettings):
         trigger_seconds: seconds between the starts of two batches.
         most_records: most raw records of a batch.
         most_bytes: most bytes of raw records in a batch, estimated from the first record of each partition.
-        tasks: Spark tasks that read and decode a stream's batch in parallel.
+        tasks: Spark tasks that read and decode a stream's batch in parallel; with 0 the task that orders it does.
     """
 
     model_config = SettingsConfigDict(
@@ -63,4 +63,4 @@ class Settings(ServiceSettings):
     trigger_seconds: float = Field(default=0.2, ge=0)
     most_records: int = Field(default=400_000, ge=1)
     most_bytes: int = Field(default=64 * 1024 * 1024, ge=1)
-    tasks: int = Field(default=2, ge=1)
+    tasks: int = Field(default=0, ge=0)

@@ -137,11 +137,14 @@ class RawDecoder:
         left_out: names of attributes that found no room since the list began, counted in each group that has them.
     """
 
-    def __init__(self, ahead: Ahead | None = None) -> None:
-        """Start without attributes; reject edges further ahead of their record than the bound."""
+    def __init__(self, ahead: Ahead | None = None, symbols: Symbols | None = None, attributes: Iterable[str] = ()) -> None:
+        """Start with these attributes; reject edges further ahead of their record than the bound.
+
+        Names of labels are kept in `symbols`, which several stages may share; None makes a table.
+        """
         self._ahead = ahead
-        self._symbols = Symbols()
-        self._attributes: dict[str, None] = {}
+        self._symbols = Symbols() if symbols is None else symbols
+        self._attributes: dict[str, None] = dict.fromkeys(attributes)
         self._read: frozenset[str] = frozenset()
         self._edges = self.left_out = 0
 
@@ -149,6 +152,11 @@ class RawDecoder:
         """Decode these attributes, beside any others: patterns read them."""
         self._read = frozenset(names) - _COLUMNS - {_TYPE}
         self._attributes |= dict.fromkeys(sorted(self._read))
+
+    @property
+    def attributes(self) -> list[str]:
+        """The columns of what is decoded next."""
+        return list(self._attributes)
 
     @property
     def is_due(self) -> bool:

@@ -1,4 +1,4 @@
-"""Records between two offsets, for tasks that come and go in one process: it keeps a reader, which takes long to make."""
+"""Records between two offsets, for tasks that come and go in one process: it keeps readers, which take long to make."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ def log_of(connection: KafkaConnection) -> KafkaLog:
 
 
 @cache
-def _reader_of(connection: KafkaConnection) -> LogReader:
+def _reader_of(connection: KafkaConnection, number: int) -> LogReader:  # noqa: ARG001 - one for each number
     return KafkaLog(replace(connection, read_ahead_bytes=_READ_AHEAD_BYTES)).reader(None)
 
 
 def records_between(connection: KafkaConnection, place: TopicPartition, start: int, stop: int) -> Iterator[Record]:
-    """Return the records from offset `start` to before `stop`; one such reading at a time in a process.
+    """Return the records from offset `start` to before `stop`.
+
+    A process has one such reading at a time of partitions of one number.
 
     Raises:
         FatalError: records are gone.
         TransientError: the log gives none, and does not say that there are none.
     """
-    return between(_reader_of(connection), place, start, stop, _MOST)
+    return between(_reader_of(connection, place.partition), place, start, stop, _MOST)

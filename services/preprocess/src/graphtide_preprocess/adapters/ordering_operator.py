@@ -1,5 +1,7 @@
-"""The stateful operator: handles every micro-batch, its state in Spark's state store.
+"""The stateful operator: handles every micro-batch, and commits it to the log; its state is in Spark's state store.
 
+A micro-batch is committed before its state is. If the process ends between the two, Spark takes the micro-batch again from the
+state before it, and the log has it already (`application.committing`).
 Spark gives a key's rows to one task. Its process keeps a copy of the state in memory from batch to batch (`StreamOrder`). If
 another process gets the next batch, that one reads the state store.
 """
@@ -8,20 +10,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.ports.log import TopicPartition
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from graphtide_preprocess.adapters import rows
+from graphtide_preprocess.adapters.log_ranges import log_of, records_between
+from graphtide_preprocess.application.committing import MicroBatchWriter
 from graphtide_preprocess.application.micro_batch import Arrived, StreamOrder, Task
 from graphtide_preprocess.domain.registered import statement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.log import Record
+    from graphtide_log.kafka import KafkaConnection
+    from graphtide_wire.topics import Topics
     from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, TimerValues, ValueState
 
 _ORDERS: dict[Task, StreamOrder] = {}
 """Copies of states, by what is done; a copy that is not the last is not used."""
+
+_WRITERS: dict[tuple[KafkaConnection, Topics, StreamName], MicroBatchWriter] = {}
+"""Writers of the process: opening one takes longer than a small batch."""
 
 
 class _Blocks:
@@ -69,40 +81,51 @@ class _Kept:
 class OrderingOperator(StatefulProcessor):
     """Orders one stream."""
 
-    def __init__(self, task: Task) -> None:
-        """Keep what to do; this travels to executors."""
-        self._task = task
+    def __init__(self, connection: KafkaConnection, task: Task) -> None:
+        """Keep what to do, and where the log is; this travels to executors."""
+        self._connection, self._task = connection, task
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
         self._kept = _Kept(handle)
 
     def handleInputRows(self, key: object, rows_of_key: Iterable[Row], timer_values: TimerValues) -> Iterator[Row]:  # noqa: ARG002 - Spark's name
-        """Take the micro-batch of a batch."""
+        """Take the micro-batch of a batch, and commit it."""
         order = _ORDERS.setdefault(self._task, StreamOrder(self._task))
-        given = order.micro_batch(self._kept, _read_arrived(rows_of_key))
+        given = order.micro_batch(self._kept, self._read_arrived(rows_of_key))
         if given is not None:
-            for place, text in rows.write_rows(*given):
-                yield Row(place=place, text=text)
+            self._writer().commit(*given)
+            yield Row(ordered=given[0].ordered - given[0].before)
 
     def close(self) -> None:
         """Do nothing: the state is Spark's."""
 
+    def _read_arrived(self, given: Iterable[Row]) -> Arrived:
+        topic = self._task.topics.raw(self._task.stream)
+        instant = rows.Instant(0, None)
+        blocks, patterns = [], []
+        records: dict[int, Iterable[Record]] = {}
+        for each in given:
+            row = rows.ReadRow(each.kind, each.place, bytes(each.head), None if each.body is None else bytes(each.body))
+            match row.kind:
+                case rows.BLOCK:
+                    blocks.append(rows.block_of(row))
+                case rows.PATTERN:
+                    patterns.append((row.place, row.head.decode(errors="replace"), row.body))
+                case rows.RANGE:
+                    place = TopicPartition(topic, row.place)
+                    records[row.place] = records_between(self._connection, place, *rows.range_of(row))
+                case _:
+                    instant = rows.instant_of(row)
+        changes = [(name, value) for _, name, value in sorted(patterns, key=lambda change: change[0])]
+        return Arrived(instant.at, instant.as_of, blocks, changes, statement_of(instant.statement), records)
 
-def _read_arrived(given: Iterable[Row]) -> Arrived:
-    instant = rows.Instant(0, None)
-    blocks, patterns = [], []
-    for each in given:
-        row = rows.ReadRow(each.kind, each.place, bytes(each.head), None if each.body is None else bytes(each.body))
-        match row.kind:
-            case rows.BLOCK:
-                blocks.append(rows.block_of(row))
-            case rows.PATTERN:
-                patterns.append((row.place, row.head.decode(errors="replace"), row.body))
-            case _:
-                instant = rows.instant_of(row)
-    changes = [(name, value) for _, name, value in sorted(patterns, key=lambda change: change[0])]
-    return Arrived(instant.at, instant.as_of, blocks, changes, statement_of(instant.statement))
+    def _writer(self) -> MicroBatchWriter:
+        key = self._connection, self._task.topics, self._task.stream
+        found = _WRITERS.get(key)
+        if found is None:
+            found = _WRITERS[key] = MicroBatchWriter(log_of(self._connection), self._task.topics, self._task.stream)
+        return found
 
 
 def _value(state: ValueState) -> bytes | None:

@@ -1,11 +1,13 @@
-"""One stream as a streaming query: source, operator, sink, one shuffle in between."""
+"""One stream as a streaming query: source and operator, one shuffle in between, and a sink that takes nothing.
+
+The operator commits to the log itself, so that the ordered records do not travel through Spark.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from graphtide_preprocess.adapters import rows
-from graphtide_preprocess.adapters.ordered_sink import OrderedSink, Writing
 from graphtide_preprocess.adapters.ordering_operator import OrderingOperator
 from graphtide_preprocess.adapters.raw_source import RawSource, Reading
 
@@ -18,20 +20,10 @@ if TYPE_CHECKING:
 
 def ordering_query(session: SparkSession, reading: Reading, task: Task, checkpoint: str) -> DataStreamWriter:
     """Return the query, to be given a trigger and started."""
-    make_active(session)
     source = RawSource.of(reading)
-    sink = OrderedSink.of(Writing(reading.connection, reading.topics, reading.stream))
     session.dataSource.register(source)
-    session.dataSource.register(sink)
-    blocks = session.readStream.format(source.name()).load()
-    micro_batches = blocks.groupBy("stream").transformWithState(OrderingOperator(task), rows.WRITTEN, "Append", "None")
-    named = micro_batches.writeStream.format(sink.name()).queryName(f"{task.topics.prefix}.preprocess.{task.stream}")
+    arrived = session.readStream.format(source.name()).load()
+    operator = OrderingOperator(reading.connection, task)
+    committed = arrived.groupBy("stream").transformWithState(operator, rows.COMMITTED, "Append", "None")
+    named = committed.writeStream.format("noop").queryName(f"{task.topics.prefix}.preprocess.{task.stream}")
     return named.outputMode("append").option("checkpointLocation", checkpoint)
-
-
-def make_active(session: SparkSession) -> None:
-    """Make the session that of this thread.
-
-    Spark looks for sinks in the active session alone, and threads start without one; `createDataFrame` sets it.
-    """
-    session.createDataFrame([], "none int")

@@ -57,7 +57,7 @@ class Reading:
         topics: names of topics.
         stream: its name.
         pace: how much at once.
-        tasks: that may read at once.
+        tasks: that may read and decode at once; with 0 the task that orders the stream does.
         stop_file: once there is such a file on the driver, there is nothing more to read.
         ahead: how far ahead of the clock an edge may be; None is any time.
     """
@@ -66,7 +66,7 @@ class Reading:
     topics: Topics
     stream: StreamName
     pace: Pace
-    tasks: int = 2
+    tasks: int = 0
     stop_file: str | None = None
     ahead: Ahead | None = None
 
@@ -80,12 +80,12 @@ class RawRange(InputPartition):
         self.statement = statement
 
 
-class PatternRange(InputPartition):
-    """Offsets of the registered patterns, and the instant of the batch."""
+class BatchRange(InputPartition):
+    """The instant of the batch, offsets of the registered patterns, and the raw records that no other task reads."""
 
-    def __init__(self, start: int, stop: int, instant: rows.Instant) -> None:
-        """Name records from `start` to before `stop`."""
-        self.start, self.stop, self.instant = start, stop, instant
+    def __init__(self, start: int, stop: int, instant: rows.Instant, raw: Mapping[int, tuple[int, int]]) -> None:
+        """Name patterns from `start` to before `stop`, and such ranges of partitions of the raw topic."""
+        self.start, self.stop, self.instant, self.raw = start, stop, instant, raw
 
 
 class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -120,14 +120,17 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         """Return the parts that tasks read."""
         begin, stop = msgspec.convert(start, Offsets), msgspec.convert(end, Offsets)
-        total = sum(stop.raw.values()) - sum(begin.raw.get(number, 0) for number in stop.raw)
-        size = max(_RECORDS_OF_A_TASK, -(-total // self._reading.tasks))
         statement = self._statement_before(stop.statements)
         instant = rows.Instant(stop.at, stop.as_of if stop.is_complete else None, statement)
-        parts: list[InputPartition] = [PatternRange(begin.patterns, stop.patterns, instant)]
-        for number, offset in stop.raw.items():
-            for first in range(begin.raw.get(number, 0), offset, size):
-                parts.append(RawRange(int(number), first, min(first + size, offset), stop.patterns, statement))
+        raw = {int(number): (begin.raw.get(number, 0), offset) for number, offset in stop.raw.items()}
+        raw = {number: (first, offset) for number, (first, offset) in raw.items() if first < offset}
+        if not self._reading.tasks:
+            return [BatchRange(begin.patterns, stop.patterns, instant, raw)]
+        size = max(_RECORDS_OF_A_TASK, -(-sum(end - start for start, end in raw.values()) // self._reading.tasks))
+        parts: list[InputPartition] = [BatchRange(begin.patterns, stop.patterns, instant, {})]
+        for number, (beginning, offset) in raw.items():
+            for first in range(beginning, offset, size):
+                parts.append(RawRange(number, first, min(first + size, offset), stop.patterns, statement))
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -150,8 +153,9 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             read = partial(_attributes_read, reading.connection, reading.topics, reading.stream, partition.patterns)
             reader = BlockReader(reading.ahead, read, statement_of(partition.statement))
             yield from map(rows.block_row, reader.blocks(records))
-        elif isinstance(partition, PatternRange):
+        elif isinstance(partition, BatchRange):
             yield rows.instant_row(partition.instant)
+            yield from (rows.range_row(number, *each) for number, each in partition.raw.items())
             place = TopicPartition(reading.topics.patterns, 0)
             for record in records_between(reading.connection, place, partition.start, partition.stop):
                 yield rows.ReadRow(rows.PATTERN, record.offset, record.key or b"", record.value)

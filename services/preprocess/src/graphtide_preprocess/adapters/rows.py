@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
-from graphtide_core.ports.log import Message
 
-from graphtide_preprocess.application.micro_batch import MicroBatch
 from graphtide_preprocess.domain.blocks import Block, BlockHead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 READ: Final = "stream string, kind int, place int, head binary, body binary"
-"""What the source gives: blocks, patterns, and one instant a batch."""
+"""What the source gives: blocks or ranges of offsets, patterns, and one instant a batch."""
 
-WRITTEN: Final = "place int, text binary"
-"""What the operator gives: a micro-batch, then its messages in their order."""
+COMMITTED: Final = "ordered long"
+"""What the operator gives once a micro-batch is committed: how many edges went out."""
 
 BLOCK: Final = 0
 PATTERN: Final = 1
 INSTANT: Final = 2
+RANGE: Final = 3
 
 _READ_SCHEMA: Final = pa.schema(
     [("stream", pa.string()), ("kind", pa.int32()), ("place", pa.int32()), ("head", pa.binary()), ("body", pa.binary())]
@@ -58,6 +57,16 @@ def block_of(row: ReadRow) -> Block:
     return Block(row.place, msgspec.msgpack.decode(row.head, type=BlockHead), row.body or b"")
 
 
+def range_row(partition: int, start: int, stop: int) -> ReadRow:
+    """Return the range of offsets of a partition, from `start` to before `stop`, as a row."""
+    return ReadRow(RANGE, partition, msgspec.msgpack.encode((start, stop)), None)
+
+
+def range_of(row: ReadRow) -> tuple[int, int]:
+    """Return the first offset of a row's range, and the one after the last."""
+    return msgspec.msgpack.decode(row.head, type=tuple[int, int])
+
+
 def instant_row(instant: Instant) -> ReadRow:
     """Return an instant as a row."""
     return ReadRow(INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.as_of)), instant.statement)
@@ -75,19 +84,3 @@ def read_batch(stream: str, rows: Iterable[ReadRow]) -> pa.RecordBatch:
     return pa.record_batch(
         [pa.array(column, each.type) for column, each in zip(columns, _READ_SCHEMA, strict=True)], _READ_SCHEMA
     )
-
-
-def write_rows(micro_batch: MicroBatch, messages: Iterable[Message]) -> Iterator[tuple[int, bytes]]:
-    """Yield the rows of a micro-batch."""
-    yield 0, msgspec.msgpack.encode(micro_batch)
-    for place, message in enumerate(messages, 1):
-        yield place, msgspec.msgpack.encode(message)
-
-
-def micro_batch_of(texts: Iterable[bytes]) -> tuple[MicroBatch, list[Message]] | None:
-    """Return the micro-batch that rows hold, in their order; None of no rows."""
-    rows = iter(texts)
-    first = next(rows, None)
-    if first is None:
-        return None
-    return msgspec.msgpack.decode(first, type=MicroBatch), [msgspec.msgpack.decode(each, type=Message) for each in rows]

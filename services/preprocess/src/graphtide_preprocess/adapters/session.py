@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 RELIED_ON: Final = {
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -19,9 +21,15 @@ RELIED_ON: Final = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # Processes keep copies of the state, readers and writers.
     "spark.python.worker.reuse": "true",
+    # A task that runs again gives the same rows; hashing them all to see that costs as much as copying them.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     # Rows are large.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
     "spark.sql.adaptive.enabled": "false",
+    # Edges do not pass through Java unless tasks read apart: compiling its code well and collecting garbage in the background
+    # cost more processor time than all it does.
+    "spark.driver.extraJavaOptions": _JAVA,
+    "spark.executor.extraJavaOptions": _JAVA,
 }
 """Settings without which the job is wrong or slow."""
 

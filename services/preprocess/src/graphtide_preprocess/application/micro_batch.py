@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -23,11 +24,12 @@ from graphtide_native.records import EdgeBatch, Symbols
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.ordering import Ordering
-from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES, RawDecoder
 from graphtide_ordering.stream_progress import StreamProgress
 from graphtide_ordering.stream_sequencer import StreamSequencer
 from graphtide_ordering.tracing import Onward
 
+from graphtide_preprocess.application.arriving import DecodedBlock, decode_in_order
 from graphtide_preprocess.application.kept import FORM, Head, KeptWaiting, SentBlock, WaitingBlock, later
 from graphtide_preprocess.application.letters import Letters
 from graphtide_preprocess.application.publishing import following
@@ -43,9 +45,10 @@ from graphtide_preprocess.domain.registered import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from graphtide_core.ids import StreamName
+    from graphtide_core.ports.log import Record
     from graphtide_ordering.sequencer_output import SequencerOutput
     from graphtide_ordering.statements import Statement
     from graphtide_wire.topics import Topics
@@ -56,6 +59,9 @@ if TYPE_CHECKING:
 
 _REMINDER_MILLISECONDS: Final = 24 * 3600 * 1000
 """How often a micro-batch is marked in the log while nothing goes out: a log forgets what was marked long ago."""
+
+_WAITING_BLOCKS: Final = 64
+"""With more blocks than this it is looked which of them still wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +111,10 @@ class Arrived:
     Attributes:
         at: when it was begun, in milliseconds; as the next, the same when it is taken again.
         as_of: an instant; with it the whole log was read up to there. None if the micro-batch before knew as much.
-        blocks: of raw records, in any order.
+        blocks: of raw records that other tasks decoded, in any order.
         patterns: changes of registrations: names and values, in their order.
-        statement: of the stream, by which the blocks were read; None if it never had one.
+        statement: of the stream, by which the records are read; None if it never had one.
+        records: raw records by partition that are to be decoded here; a micro-batch has blocks or these.
     """
 
     at: int
@@ -115,6 +122,7 @@ class Arrived:
     blocks: Sequence[Block] = ()
     patterns: Sequence[tuple[str, bytes | None]] = ()
     statement: Statement | None = None
+    records: Mapping[int, Iterable[Record]] = field(default_factory=dict)
 
 
 class MicroBatch(msgspec.Struct, frozen=True, rename={"stream_progress": "figures"}):
@@ -149,6 +157,7 @@ class StreamOrder:
         self._sequencer = StreamSequencer(task.ordering)
         self._identity = ""
         self._micro_batch = -1
+        self._read: frozenset[str] = frozenset()
 
     def micro_batch(self, kept: Kept, arrived: Arrived) -> tuple[MicroBatch, list[Message]] | None:
         """Take a micro-batch, and keep what the next needs; return what to commit, None if there is nothing.
@@ -215,7 +224,7 @@ class StreamOrder:
 
         The list begins anew if the last micro-batch left names out.
         """
-        read = used_attributes(head.registrations.values()).union(windows.inputs, windows.names)
+        read = self._read = used_attributes(head.registrations.values()).union(windows.inputs, windows.names)
         if head.left_out:
             head.attributes, head.left_out = sorted(read), 0
             self._sequencer.lay_out(head.attributes)
@@ -233,24 +242,45 @@ class StreamOrder:
 
     def _take(self, head: Head, kept: Kept, arrived: Arrived, *, is_first: bool) -> None:
         now = arrived.at / 1000
-        topic = self._task.topics.raw(self._task.stream)
-        taken: list[tuple[WaitingBlock, KeptWaiting]] = []
+        taken: list[tuple[WaitingBlock, DecodedBlock]] = []
+        most = _WAITING_BLOCKS
         if is_first:
-            self._sequencer.open({block.partition for block in arrived.blocks}, now)
-        for block in in_order_of_arrival(arrived.blocks):
-            _learn(head, block.head.attributes)
-            ordinal = self._sequencer.ordinal_of(block.partition)
+            self._sequencer.open({block.partition for block in arrived.blocks} | set(arrived.records), now)
+        for block in self._arriving(head, arrived):
             epoch = self._sequencer.epoch
-            self._sequencer.take_decoded(block.decoded(topic, self._symbols, head.attributes, ordinal), now)
+            self._sequencer.take_decoded(block.decoded, now)
             if self._sequencer.epoch != epoch:
                 taken = []
                 self._forget_waiting(head, kept)
             head.arrivals += 1
-            if block.head.newest is not None:
-                taken.append((WaitingBlock(head.arrivals, block.head.newest), KeptWaiting(ordinal, block.edges)))
+            if block.newest is not None:
+                taken.append((WaitingBlock(head.arrivals, block.newest), block))
+            if len(taken) > most:
+                # What has gone out by now need not stay in memory.
+                taken = [each for each in taken if self._waits(each[0])]
+                most = max(_WAITING_BLOCKS, 2 * len(taken))
         if arrived.as_of is not None:
             self._sequencer.look_around(arrived.as_of / 1000, at_end=True)
         self._keep_waiting(head, kept, taken)
+
+    def _arriving(self, head: Head, arrived: Arrived) -> Iterator[DecodedBlock]:
+        """Yield what arrived in its order; each block is decoded once those before it were taken."""
+        topic = self._task.topics.raw(self._task.stream)
+        for block in in_order_of_arrival(arrived.blocks):
+            _learn(head, block.head.attributes)
+            ordinal = self._sequencer.ordinal_of(block.partition)
+            decoded = block.decoded(topic, self._symbols, head.attributes, ordinal)
+            keep = partial(KeptWaiting, ordinal, block.edges)
+            yield DecodedBlock(block.partition, block.timestamp, decoded, block.head.newest, keep)
+        if arrived.records:
+            decoder = RawDecoder(self._task.ordering.ahead, self._symbols, head.attributes)
+            decoder.read(self._read)
+            yield from decode_in_order(decoder, arrived.statement, arrived.records, self._sequencer.ordinal_of)
+            head.attributes, head.left_out = decoder.attributes, decoder.left_out
+
+    def _waits(self, block: WaitingBlock) -> bool:
+        watermark = self._sequencer.watermark
+        return watermark is None or block.newest > watermark
 
     def _forget_waiting(self, head: Head, kept: Kept) -> None:
         """Keep no block of those taken before: an epoch is over."""
@@ -258,15 +288,15 @@ class StreamOrder:
             kept.waiting.remove(gone.arrival)
         head.waiting = []
 
-    def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[WaitingBlock, KeptWaiting]]) -> None:
+    def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[WaitingBlock, DecodedBlock]]) -> None:
         """Keep only the blocks with waiting edges."""
-        watermark = self._sequencer.watermark
-        for gone in [each for each in head.waiting if watermark is not None and each.newest <= watermark]:
-            kept.waiting.remove(gone.arrival)
-            head.waiting.remove(gone)
-        for waits, found in taken:
-            if watermark is None or waits.newest > watermark:
-                kept.waiting.put(waits.arrival, found.written())
+        for each in head.waiting:
+            if not self._waits(each):
+                kept.waiting.remove(each.arrival)
+        head.waiting = [each for each in head.waiting if self._waits(each)]
+        for waits, block in taken:
+            if self._waits(waits):
+                kept.waiting.put(waits.arrival, block.keep().written())
                 head.waiting.append(waits)
 
     def _out(self, output: SequencerOutput, head: Head, at: int) -> list[Message]:

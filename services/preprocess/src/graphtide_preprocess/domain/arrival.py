@@ -1,13 +1,13 @@
 """The order of arrival of blocks of several partitions, by the log's times; each partition keeps its own.
 
-The same blocks always have the same order, however they came. Cost: O(blocks log partitions).
+The same blocks always have the same order, however they came. Blocks are asked for one by one, so they may be made meanwhile.
+Cost: O(blocks log partitions).
 """
 
 from __future__ import annotations
 
 import heapq
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,16 +15,40 @@ if TYPE_CHECKING:
     from graphtide_preprocess.domain.blocks import Block
 
 
-def in_order_of_arrival(blocks: Iterable[Block]) -> list[Block]:
-    """Return the blocks in their order."""
+class Arriving(Protocol):
+    """A block of records of one partition."""
+
+    @property
+    def partition(self) -> int:
+        """Where the records stood."""
+        ...
+
+    @property
+    def timestamp(self) -> int:
+        """The log's time of the first record, in milliseconds."""
+        ...
+
+
+_Arriving = TypeVar("_Arriving", bound=Arriving)
+
+
+def in_order_of_arrival(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks in their order, given in any."""
     partitions: dict[int, list[Block]] = {}
     for block in sorted(blocks, key=lambda block: (block.partition, block.head.offsets[0])):
         partitions.setdefault(block.partition, []).append(block)
-    merged = heapq.merge(*(_add_times(found) for found in partitions.values()), key=lambda timed: timed[:2])
-    return [block for _, _, block in merged]
+    return merge_by_arrival(partitions.values())
 
 
-def _add_times(blocks: list[Block]) -> Iterator[tuple[int, int, Block]]:
+def merge_by_arrival(partitions: Iterable[Iterable[_Arriving]]) -> Iterator[_Arriving]:
+    """Yield the blocks of partitions, each given in its own order, in the order of arrival."""
+    merged = heapq.merge(*(_add_times(blocks) for blocks in partitions), key=lambda timed: timed[:2])
+    return (block for _, _, block in merged)
+
+
+def _add_times(blocks: Iterable[_Arriving]) -> Iterator[tuple[int, int, _Arriving]]:
     """Yield the blocks of a partition with times that do not go back."""
-    times = accumulate((block.head.timestamp for block in blocks), max)
-    return ((time, block.partition, block) for time, block in zip(times, blocks, strict=True))
+    latest = 0
+    for block in blocks:
+        latest = max(latest, block.timestamp)
+        yield latest, block.partition, block

@@ -89,6 +89,11 @@ class Block:
     head: BlockHead
     edges: bytes
 
+    @property
+    def timestamp(self) -> int:
+        """The log's time of the first record, in milliseconds."""
+        return self.head.timestamp
+
     def decoded(self, topic: str, symbols: Symbols, attributes: Sequence[str], ordinal: int) -> Decoded:
         """Return the block as decoded records of a topic; its first edge has this ordinal."""
         head = self.head
