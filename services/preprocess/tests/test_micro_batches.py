@@ -494,3 +494,28 @@ def test_what_a_pattern_reads_is_there_among_any_invented_names(many: int, in_a_
     assert [id for id, _ in edges] == ["e1", "e2", "e3", "e4", "e5"]
     assert [found["zone"] for _, found in edges] == [1, 2, 3, 4, 5]
     assert ("plain" in edges[-1][1]) == (in_a_batch == 1), "a batch later there is room"
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each batch in a new process"])
+def test_the_trace_of_a_raw_record_goes_on_in_the_ordered_one(*, forgets: bool) -> None:
+    trace = f"00-{7:032x}-{9:016x}-01"
+    line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
+    traced = Message(TOPICS.raw(FLOWS), None, line % 2, (("traceparent", trace.encode()),), 0)
+    log = log_with([said_by(b"p", line % 1), traced, said_by(b"p", line % 3)])
+    Job(log, Task(TOPICS, FLOWS), forgets=forgets).run()
+    headers = [ordered.header(record.headers) for record in records_of(log, TOPICS.ordered(FLOWS))]
+    found = [each for header in headers for each in header.traces]
+    assert [(each.rows, each.traceparent) for each in found] == [(1, trace)]
+
+
+def test_what_became_of_a_micro_batch_is_measured() -> None:
+    lines = [b'{"ts": %d, "src": "a", "dst": "b", "label": "x", "id": "%d"}' % (ts, ts % 4) for ts in range(1, 6)]
+    log = log_with([said_by(b"p", line) for line in (*lines, b"{")])
+    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(1, IDLE)))
+    job.read()
+    measured = job.order.measured
+    assert (measured.stream, measured.records) == (FLOWS, 6)
+    assert {name: count for name, count in measured.outcomes.items() if count} == {"read": 6, "ordered": 4, "malformed": 1}
+    assert (measured.pending, measured.lag) == (1, 0.001)
+    assert set(measured.seconds) == {"read", "order"}
+    assert min(measured.seconds.values()) >= 0

@@ -99,6 +99,6 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
     interval = f"{settings.trigger_seconds} seconds"
     return StreamQuery(
         f"{settings.prefix}.preprocess.{stream}",
-        lambda: ordering_query(spark, reading, task, checkpoint).trigger(processingTime=interval),
+        lambda: ordering_query(spark, reading, task, checkpoint, settings.telemetry).trigger(processingTime=interval),
         stop_file,
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from graphtide_wire.dead_letters import ErrorCode
 
 from graphtide_ordering.ordered_records import GoingOut
 
@@ -45,3 +48,21 @@ class SequencerOutput(GoingOut[RejectedPart]):
     def is_empty(self) -> bool:
         """Whether it has nothing to write."""
         return not (self.rejected or self.repeated or any(each.begins or each.batches for each in self.stretches))
+
+    def outcomes(self, packed: int, too_large: int) -> Counter[str]:
+        """Return how many edges had which outcome, as `metrics.SEQUENCED_EDGES` names them.
+
+        So many went out, and so many were too large.
+        """
+        found = Counter(each.refused.code.value for each in self.rejected)
+        found += Counter(
+            {
+                "read": self.read,
+                "ordered": packed,
+                "duplicate": self.duplicates,
+                "replaced": self.replaced,
+                "filtered": self.filtered,
+            }
+        )
+        found[ErrorCode.TOO_LARGE.value] += too_large
+        return found

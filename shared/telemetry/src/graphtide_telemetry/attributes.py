@@ -29,6 +29,7 @@ MATCH_KIND = Name("graphtide.match.kind", "`match` or `retract`")
 EDGES = Name("graphtide.edges", "edges that are worked on together")
 OUTCOME = Name("graphtide.outcome", "what became of it")
 SERVICE_OF_PLANS = Name("graphtide.service", "matcher service")
+STAGE = Name("graphtide.stage", "stage of a batch: `read`, `order` or `commit`")
 STATE = Name("graphtide.state", "how far it is")
 WORKER = Name("graphtide.worker", "worker of the process")
 

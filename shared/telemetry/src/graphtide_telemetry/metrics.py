@@ -109,8 +109,26 @@ BATCH_DURATION = Metric(
     (key.WORKER,),
     _SECONDS,
 )
+BATCH_STAGE_DURATION = Metric(
+    "graphtide.preprocess.stage.duration",
+    Kind.HISTOGRAM,
+    "s",
+    "Time of a stage of a batch, in the task that orders the stream.",
+    (key.STREAM, key.STAGE),
+    _SECONDS,
+)
+BATCH_RECORDS = Metric(
+    "graphtide.preprocess.records", Kind.COUNTER, "{record}", "Raw records that batches took.", (key.STREAM,)
+)
 BATCH_STATE_SIZE = Metric(
     "graphtide.preprocess.state.memory", Kind.GAUGE, "By", "Memory that the state store takes.", (key.WORKER,)
+)
+BATCH_STATE_REBUILT = Metric(
+    "graphtide.preprocess.state.rebuilt",
+    Kind.COUNTER,
+    "{batch}",
+    "Batches that read the whole state again, because their process did not have the batch before.",
+    (key.STREAM,),
 )
 BATCH_STATE_ENTRIES = Metric(
     "graphtide.preprocess.state.entries", Kind.GAUGE, "{entry}", "Entries of the state store.", (key.WORKER,)

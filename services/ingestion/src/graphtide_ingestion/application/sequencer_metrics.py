@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import structlog
@@ -12,7 +11,6 @@ from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.health import note
 from graphtide_telemetry.instruments import Gauges, add
-from graphtide_wire.dead_letters import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,18 +52,7 @@ class SequencerMetrics:
 
     def committed(self, sequencer: StreamSequencer, output: SequencerOutput, packed: int, too_large: int) -> None:
         """Count what a transaction of the sequencer let out."""
-        outcomes = Counter(each.refused.code.value for each in output.rejected)
-        outcomes += Counter(
-            {
-                "read": output.read,
-                "ordered": packed,
-                "duplicate": output.duplicates,
-                "replaced": output.replaced,
-                "filtered": output.filtered,
-            }
-        )
-        outcomes[ErrorCode.TOO_LARGE.value] += too_large
-        for outcome, edges in outcomes.items():
+        for outcome, edges in output.outcomes(packed, too_large).items():
             add(metrics.SEQUENCED_EDGES, edges, {**self._of, key.OUTCOME: outcome})
         self._left_out(output, sequencer.stream_progress.left_out)
         note(sequencer.stream_progress.note(self._stream))

@@ -5,10 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import metrics
-from graphtide_telemetry.instruments import observe, record
+from graphtide_telemetry.instruments import add, observe, record
 from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from graphtide_preprocess.adapters import rows
+from graphtide_preprocess.application.measured import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +35,9 @@ class BatchMetrics(StreamingQueryListener):
         self._states: dict[Metric, dict[str, int]] = {metrics.BATCH_STATE_SIZE: {}, metrics.BATCH_STATE_ENTRIES: {}}
         for metric in self._states:
             observe(metric, partial(self._observed, metric))
+        self._last: dict[str, Measured] = {}
+        observe(metrics.PENDING_EDGES, self._pending)
+        observe(metrics.WATERMARK_LAG, self._lag)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
         """Do nothing."""
@@ -40,6 +47,9 @@ class BatchMetrics(StreamingQueryListener):
         progress = event.progress
         query = progress.name or ""
         record(metrics.BATCH_DURATION, progress.durationMs.get("triggerExecution", 0) / 1000, {key.WORKER: query})
+        found = progress.observedMetrics.get(rows.MEASURED)
+        if found is not None and found.measured is not None:
+            self._measured(msgspec.json.decode(found.measured, type=Measured))
         for operator in progress.stateOperators:
             self._states[metrics.BATCH_STATE_SIZE][query] = operator.memoryUsedBytes
             self._states[metrics.BATCH_STATE_ENTRIES][query] = operator.numRowsTotal
@@ -49,6 +59,26 @@ class BatchMetrics(StreamingQueryListener):
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         """Do nothing: the worker's loop reports failures."""
+
+    def _measured(self, measured: Measured) -> None:
+        of = {key.STREAM: measured.stream}
+        add(metrics.BATCH_RECORDS, measured.records, of)
+        if measured.is_rebuilt:
+            add(metrics.BATCH_STATE_REBUILT, 1, of)
+        for outcome, edges in measured.outcomes.items():
+            add(metrics.SEQUENCED_EDGES, edges, {**of, key.OUTCOME: outcome})
+        for stage, seconds in measured.seconds.items():
+            record(metrics.BATCH_STAGE_DURATION, seconds, {**of, key.STAGE: stage})
+        self._last[measured.stream] = measured
+
+    def _pending(self) -> Iterator[Observed]:
+        for stream, measured in list(self._last.items()):
+            yield measured.pending, {key.STREAM: stream}
+
+    def _lag(self) -> Iterator[Observed]:
+        for stream, measured in list(self._last.items()):
+            if measured.lag is not None:
+                yield measured.lag, {key.STREAM: stream}
 
     def _observed(self, metric: Metric) -> Iterator[Observed]:
         for query, value in list(self._states[metric].items()):

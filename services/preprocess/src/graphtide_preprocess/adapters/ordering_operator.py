@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 from graphtide_core.ports.log import TopicPartition
+from graphtide_telemetry.setup import set_up
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
     from graphtide_log.kafka import KafkaConnection
+    from graphtide_telemetry.settings import TelemetrySettings
     from graphtide_wire.topics import Topics
     from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, TimerValues, ValueState
 
@@ -81,12 +84,14 @@ class _Kept:
 class OrderingOperator(StatefulProcessor):
     """Orders one stream."""
 
-    def __init__(self, connection: KafkaConnection, task: Task) -> None:
-        """Keep what to do, and where the log is; this travels to executors."""
-        self._connection, self._task = connection, task
+    def __init__(self, connection: KafkaConnection, task: Task, telemetry: TelemetrySettings | None = None) -> None:
+        """Keep what to do, where the log is and how traces are recorded; this travels to executors."""
+        self._connection, self._task, self._telemetry = connection, task, telemetry
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
+        if self._telemetry is not None:
+            set_up("graphtide-preprocess", self._telemetry)
         self._kept = _Kept(handle)
 
     def handleInputRows(self, key: object, rows_of_key: Iterable[Row], timer_values: TimerValues) -> Iterator[Row]:  # noqa: ARG002 - Spark's name
@@ -94,8 +99,9 @@ class OrderingOperator(StatefulProcessor):
         order = _ORDERS.setdefault(self._task, StreamOrder(self._task))
         given = order.micro_batch(self._kept, self._read_arrived(rows_of_key))
         if given is not None:
-            self._writer().commit(*given)
-            yield Row(ordered=given[0].ordered - given[0].before)
+            with order.measured.stage("commit"):
+                self._writer().commit(*given)
+        yield Row(measured=msgspec.json.encode(order.measured).decode())
 
     def close(self) -> None:
         """Do nothing: the state is Spark's."""

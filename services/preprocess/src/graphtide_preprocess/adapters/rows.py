@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 READ: Final = "stream string, kind int, place int, head binary, body binary"
 """What the source gives: blocks or ranges of offsets, patterns, and one instant a batch."""
 
-COMMITTED: Final = "ordered long"
-"""What the operator gives once a micro-batch is committed: how many edges went out."""
+COMMITTED: Final = "measured string"
+"""What the operator gives once a micro-batch is committed: its `Measured`, as JSON."""
+
+MEASURED: Final = "measured"
+"""What a query's progress calls it."""
 
 BLOCK: Final = 0
 PATTERN: Final = 1

@@ -20,18 +20,19 @@ from graphtide_core.ports.log import Message
 from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import TimeUnit
-from graphtide_native.records import EdgeBatch, Symbols
+from graphtide_native.records import EdgeBatch, Symbols, ticks_per_second
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES, RawDecoder
 from graphtide_ordering.stream_progress import StreamProgress
 from graphtide_ordering.stream_sequencer import StreamSequencer
-from graphtide_ordering.tracing import Onward
+from graphtide_ordering.tracing import sequencing
 
 from graphtide_preprocess.application.arriving import DecodedBlock, decode_in_order
 from graphtide_preprocess.application.kept import FORM, Head, KeptWaiting, SentBlock, WaitingBlock, later
 from graphtide_preprocess.application.letters import Letters
+from graphtide_preprocess.application.measured import Measured
 from graphtide_preprocess.application.publishing import following
 from graphtide_preprocess.domain.arrival import in_order_of_arrival
 from graphtide_preprocess.domain.history import History
@@ -146,7 +147,11 @@ class MicroBatch(msgspec.Struct, frozen=True, rename={"stream_progress": "figure
 
 
 class StreamOrder:
-    """One stream's order, from one micro-batch to the next."""
+    """One stream's order, from one micro-batch to the next.
+
+    Attributes:
+        measured: counts and times of the last micro-batch.
+    """
 
     def __init__(self, task: Task) -> None:
         """Start with nothing in memory."""
@@ -158,6 +163,7 @@ class StreamOrder:
         self._identity = ""
         self._micro_batch = -1
         self._read: frozenset[str] = frozenset()
+        self.measured = Measured()
 
     def micro_batch(self, kept: Kept, arrived: Arrived) -> tuple[MicroBatch, list[Message]] | None:
         """Take a micro-batch, and keep what the next needs; return what to commit, None if there is nothing.
@@ -165,6 +171,11 @@ class StreamOrder:
         Raises:
             FatalError: another version kept what is kept.
         """
+        self.measured = Measured(self._task.stream)
+        with self.measured.stage("order"):
+            return self._taken(kept, arrived)
+
+    def _taken(self, kept: Kept, arrived: Arrived) -> tuple[MicroBatch, list[Message]] | None:
         head = _read(kept.head())
         is_first = head.micro_batch == 0
         head.micro_batch += 1
@@ -195,6 +206,7 @@ class StreamOrder:
         """Have in memory what was there after the micro-batch before."""
         if (self._identity, self._micro_batch) == (head.identity, head.micro_batch - 1):
             return
+        self.measured.is_rebuilt = True
         epoch = head.sequencer.epoch
         if self._identity != head.identity or self._history.micro_batch >= head.micro_batch or self._history.epoch != epoch:
             self._symbols = Symbols()
@@ -246,7 +258,7 @@ class StreamOrder:
         most = _WAITING_BLOCKS
         if is_first:
             self._sequencer.open({block.partition for block in arrived.blocks} | set(arrived.records), now)
-        for block in self._arriving(head, arrived):
+        for block in self.measured.reading(self._arriving(head, arrived)):
             epoch = self._sequencer.epoch
             self._sequencer.take_decoded(block.decoded, now)
             if self._sequencer.epoch != epoch:
@@ -303,13 +315,23 @@ class StreamOrder:
         """Return ordered records, a heartbeat among them where one is due, and dead letters."""
         sequencer, letters = self._sequencer, Letters(self._task.topics, self._task.stream, at)
         stretches = [replace(each, batches=self._projected(each.batches, head.registrations)) for each in output.stretches]
-        messages, packed, too_large = self._packing.pack(stretches, sequencer.ordered, Onward())
+        with sequencing(self._task.topics.raw(self._task.stream), self._task.stream, output, sequencer.traces) as onward:
+            messages, packed, too_large = self._packing.pack(stretches, sequencer.ordered, onward)
+        sequencer.traces.forget(sequencer.watermark)
         sequencer.count_out(packed)
+        self._measure(output, packed, len(too_large))
         unplaced = letters.too_large(sequencer, too_large, self._packing.most_bytes) + letters.unplaced(output.repeated)
         heartbeats = Heartbeats(self._packing, self._task.heartbeat_seconds, head.last_record, head.last_record_at / 1000)
         messages += heartbeats.after(messages, sequencer, at / 1000)
         head.last_record, head.last_record_at = heartbeats.last_record, int(heartbeats.at * 1000)
         return [*messages, *letters.rejected(output.rejected), *unplaced]
+
+    def _measure(self, output: SequencerOutput, packed: int, too_large: int) -> None:
+        sequencer, measured = self._sequencer, self.measured
+        measured.records, measured.outcomes = output.records, dict(output.outcomes(packed, too_large))
+        measured.pending = sequencer.pending
+        if sequencer.newest is not None and sequencer.watermark is not None:
+            measured.lag = max(0, sequencer.newest - sequencer.watermark) / ticks_per_second(self._task.unit)
 
     def _projected(self, batches: list[EdgeBatch], registrations: Mapping[str, Registration]) -> list[EdgeBatch]:
         """Return the edges and attributes that patterns use, if that is how it is set."""
