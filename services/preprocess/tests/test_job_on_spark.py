@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message
+from graphtide_core.ports.log import Message, TopicSpec
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_log.kafka import KafkaConnection, KafkaLog
@@ -28,6 +28,7 @@ from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import RELIED_ON
 from graphtide_preprocess.application.micro_batch import Counting, Task
 from graphtide_preprocess.application.offsets import Offsets, Pace
+from graphtide_preprocess.application.status import read_status
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
 from graphtide_query import parse_streams
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
@@ -96,8 +97,9 @@ class SparkStage:
     def prepared(self, **more: Any) -> DataStreamWriter:
         """Return the job, to be started."""
         pace = Pace(self.records_in_a_batch, 2**30, int(self.ordering.idle_seconds * 1000))
-        reading = Reading(self.connection, self.topics, FLOWS, pace, self.tasks)
-        query = ordering_query(self.spark, reading, self.task(**more), str(self.folder / "checkpoint"))
+        task = self.task(**more)
+        reading = Reading(self.connection, self.topics, FLOWS, task.source, pace, self.tasks)
+        query = ordering_query(self.spark, reading, task, str(self.folder / "checkpoint"))
         return query.trigger(availableNow=True)
 
     def run_until_silent(self) -> None:
@@ -203,8 +205,7 @@ def test_each_record_is_read_by_the_version_of_the_statement_that_holds(spark_st
         1,
     ):
         record = StatementRecord.of(text, parse_streams(text)[0], version, ManualClock().now())
-        keys = statement_key(FLOWS), version_key(FLOWS, version)
-        stage.send([Message(stage.topics.statements, key, encode_statement(record)) for key in keys])
+        stage.send([Message(stage.topics.statements, key, encode_statement(record)) for key in statement_keys(version)])
         expected.state(text, version)
         lines = [{"at": first + ts, "a": f"a{n}", "b": "b", "n": n} for n, ts in enumerate((4, 1, 9, 2))]
         body = "".join(json.dumps(each) + "\n" for each in [*lines, {"a": "bad", "n": 9}]).encode()
@@ -219,6 +220,11 @@ def test_each_record_is_read_by_the_version_of_the_statement_that_holds(spark_st
     assert {each.label for each in found} == {"one", "back", "two"}
     assert [each.reason for each in expected.letters()] == [each.reason for each in letters_of(stage)]
     assert progress_of(stage.log, stage.topics, FLOWS) == progress_of(expected.log, TOPICS, FLOWS)
+
+
+def statement_keys(version: int) -> tuple[bytes, bytes]:
+    """Return the keys under which a version of the statement is written."""
+    return statement_key(FLOWS), version_key(FLOWS, version)
 
 
 def letters_of(stage: SparkStage) -> list[dead_letters.DeadLetterRecord]:
@@ -370,3 +376,31 @@ def test_the_job_keeps_what_patterns_read_among_any_names_an_edge_invents(
     found = zones()
     assert found["innocent"] == 7
     assert found["enemy"] == (6 if is_first else None)
+
+
+@TASKS
+def test_any_topic_is_read_by_the_statement_of_the_stream(spark_stage: Callable[..., Any], tasks: int) -> None:
+    stage = spark_stage(tasks=tasks)
+    topic = f"{stage.topics.prefix}.orders"
+    stage.log.admin().ensure([TopicSpec(topic, 2)])
+    text = "STREAM flows FORMAT csv (COLUMNS (at, payer, payee, sum)) EDGE (payer)-['pays']->(payee) AT at IN ms SET sum = sum"
+    record = StatementRecord.of(text, parse_streams(text)[0], 1, ManualClock().now())
+    stage.send([Message(stage.topics.statements, key, encode_statement(record)) for key in statement_keys(1)])
+    headers = (("content-type", b"application/x-shop"), ("graphtide-command", b"none of ours"))
+    bodies = (b"1,ann,bob,5\n2,bob,cat,7\n", b"3,cat,ann,9\nno time,a,b,1\n")
+    stage.send([Message(topic, None, body, headers, partition=number) for number, body in enumerate(bodies)])
+    stage.run(foreign=topic)
+    stage.fall_silent(foreign=topic)
+    found = [
+        (each.ts, each.src, each.label, each.dst, dict(each.attributes))
+        for each in ordered_edges(stage.log, stage.topics, FLOWS)
+    ]
+    assert found == [
+        (1, "ann", "pays", "bob", {"sum": 5}),
+        (2, "bob", "pays", "cat", {"sum": 7}),
+        (3, "cat", "pays", "ann", {"sum": 9}),
+    ]
+    (letter,) = letters_of(stage)
+    assert letter.raw == b"no time,a,b,1"
+    status = read_status(stage.log, stage.topics, FLOWS, topic)
+    assert (status.ordered, status.behind, status.counted.rejected) == (3, 0, 1)

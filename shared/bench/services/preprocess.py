@@ -64,8 +64,9 @@ class Bench:
         """Read to the end; return the seconds of each batch."""
         pace = Pace(records, 256 * 1024 * 1024, 5_000)
         checkpoint = str(self.folder / topics.prefix)
-        reading = Reading(self.connection, topics, FLOWS, pace, tasks)
-        query = ordering_query(self.spark, reading, Task(topics, FLOWS), checkpoint).trigger(availableNow=True).start()
+        task = Task(topics, FLOWS)
+        reading = Reading(self.connection, topics, FLOWS, task.source, pace, tasks)
+        query = ordering_query(self.spark, reading, task, checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()
         return [each.durationMs["triggerExecution"] / 1000 for each in query.recentProgress if "addBatch" in each.durationMs]
 

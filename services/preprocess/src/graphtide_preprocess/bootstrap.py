@@ -74,7 +74,7 @@ def read_statuses(streams: Sequence[str]) -> Iterator[StreamStatus]:
     log, topics = KafkaLog(settings.kafka.connection(f"{NAME}-status")), Topics(settings.prefix)
     for name in asked:
         check_stream(name)
-        yield read_status(log, topics, StreamName(name))
+        yield read_status(log, topics, StreamName(name), settings.topic_of.get(name))
 
 
 def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, stop_file: Path) -> StreamQuery:
@@ -83,7 +83,6 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
     pace = Pace(settings.most_records, settings.most_bytes, int(settings.idle_seconds * 1000))
     connection = settings.kafka.connection(NAME)
     ahead = Ahead(settings.unit, settings.max_ahead_seconds_of.get(stream, settings.max_ahead_seconds))
-    reading = Reading(connection, topics, stream, pace, settings.tasks, str(stop_file), ahead)
     most_ticks = Duration(settings.longest_window_seconds, "s").ticks_at_least(settings.unit)
     task = Task(
         topics,
@@ -94,7 +93,9 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
         remember=settings.remember,
         projects=settings.projection,
         counting=Counting(most_ticks, settings.publish_seconds) if settings.statistics else None,
+        foreign=settings.topic_of.get(stream),
     )
+    reading = Reading(connection, topics, stream, task.source, pace, settings.tasks, str(stop_file), ahead)
     checkpoint = f"{settings.checkpoint.rstrip('/')}/{stream}"
     interval = f"{settings.trigger_seconds} seconds"
     return StreamQuery(

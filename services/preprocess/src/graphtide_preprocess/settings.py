@@ -18,6 +18,8 @@ class Settings(ServiceSettings):
 
     Attributes:
         streams: streams to order; each runs as its own streaming query.
+        topic_of: Kafka topics that streams are read from in place of their raw topics, by stream; the stream's statement says
+            how their records are read.
         checkpoint: folder of the checkpoints, on any file system of Spark (`file:`, `s3a:`, `hdfs:`).
         master: Spark master; unset takes that of `spark-submit`.
         spark: further Spark settings.
@@ -45,6 +47,7 @@ class Settings(ServiceSettings):
 
     health: HealthSettings = HealthSettings(port=8086)
     streams: tuple[str, ...] = ()
+    topic_of: dict[str, str] = Field(default_factory=dict)
     checkpoint: str = ""
     master: str | None = None
     spark: dict[str, str] = Field(default_factory=dict)

@@ -107,7 +107,7 @@ class OrderingOperator(StatefulProcessor):
         """Do nothing: the state is Spark's."""
 
     def _read_arrived(self, given: Iterable[Row]) -> Arrived:
-        topic = self._task.topics.raw(self._task.stream)
+        source = self._task.source
         instant = rows.Instant(0, None)
         blocks, patterns = [], []
         records: dict[int, Iterable[Record]] = {}
@@ -119,8 +119,9 @@ class OrderingOperator(StatefulProcessor):
                 case rows.PATTERN:
                     patterns.append((row.place, row.head.decode(errors="replace"), row.body))
                 case rows.RANGE:
-                    place = TopicPartition(topic, row.place)
-                    records[row.place] = records_between(self._connection, place, *rows.range_of(row))
+                    place = TopicPartition(source.name, row.place)
+                    found = records_between(self._connection, place, *rows.range_of(row))
+                    records[row.place] = source.records(found)
                 case _:
                     instant = rows.instant_of(row)
         changes = [(name, value) for _, name, value in sorted(patterns, key=lambda change: change[0])]

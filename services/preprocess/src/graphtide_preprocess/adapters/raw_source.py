@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from graphtide_wire.topics import Topics
     from pyspark.sql.types import StructType
 
+    from graphtide_preprocess.domain.source_topic import SourceTopic
+
 _BLOCKS_AT_ONCE: Final = 8
 _RECORDS_OF_A_TASK: Final = 64
 """Fewer records are not worth a task of their own."""
@@ -56,6 +58,7 @@ class Reading:
         connection: where the log is.
         topics: names of topics.
         stream: its name.
+        source: the topic of its records.
         pace: how much at once.
         tasks: that may read and decode at once; with 0 the task that orders the stream does.
         stop_file: once there is such a file on the driver, there is nothing more to read.
@@ -65,6 +68,7 @@ class Reading:
     connection: KafkaConnection
     topics: Topics
     stream: StreamName
+    source: SourceTopic
     pace: Pace
     tasks: int = 0
     stop_file: str | None = None
@@ -148,8 +152,8 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _rows(self, partition: InputPartition) -> Iterator[rows.ReadRow]:
         reading = self._reading
         if isinstance(partition, RawRange):
-            place = TopicPartition(reading.topics.raw(reading.stream), partition.partition)
-            records = records_between(reading.connection, place, partition.start, partition.stop)
+            place = TopicPartition(reading.source.name, partition.partition)
+            records = reading.source.records(records_between(reading.connection, place, partition.start, partition.stop))
             read = partial(_attributes_read, reading.connection, reading.topics, reading.stream, partition.patterns)
             reader = BlockReader(reading.ahead, read, statement_of(partition.statement))
             yield from map(rows.block_row, reader.blocks(records))
@@ -182,10 +186,11 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         Raises:
             FatalError: there is no such topic.
         """
-        reader, topic = self._opened(), self._reading.topics.raw(self._reading.stream)
+        reader, topic = self._opened(), self._reading.source.name
         places = reader.partitions(topic)
         if not places:
-            message = f"there is no topic {topic}: make the stream first"
+            advice = "name one that is there" if self._reading.source.is_foreign else "make the stream first"
+            message = f"there is no topic {topic}: {advice}"
             raise FatalError(message)
         return reader.ends(places)
 
@@ -203,7 +208,7 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _sizes(self, begin: Offsets, found: Found) -> dict[str, int]:
         """Return the size of the next record of each partition that has many."""
-        topic = self._reading.topics.raw(self._reading.stream)
+        topic = self._reading.source.name
         sizes: dict[str, int] = {}
         for number, end in found.raw.items():
             start = begin.raw.get(number, 0)

@@ -44,6 +44,7 @@ from graphtide_preprocess.domain.registered import (
     used_attributes,
     used_labels,
 )
+from graphtide_preprocess.domain.source_topic import SourceTopic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,6 +86,7 @@ class Task:
     Attributes:
         topics: names of topics.
         stream: its name.
+        foreign: the topic of its records, if that is not its raw topic.
         unit: what its times count.
         ordering: how the stream is put in order.
         heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark.
@@ -103,6 +105,12 @@ class Task:
     most_edges: int = DEFAULT_MOST_EDGES
     projects: bool = False
     counting: Counting | None = None
+    foreign: str | None = None
+
+    @property
+    def source(self) -> SourceTopic:
+        """The topic of its records."""
+        return SourceTopic.of(self.topics, self.stream, self.foreign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +285,7 @@ class StreamOrder:
 
     def _arriving(self, head: Head, arrived: Arrived) -> Iterator[DecodedBlock]:
         """Yield what arrived in its order; each block is decoded once those before it were taken."""
-        topic = self._task.topics.raw(self._task.stream)
+        topic = self._task.source.name
         for block in in_order_of_arrival(arrived.blocks):
             _learn(head, block.head.attributes)
             ordinal = self._sequencer.ordinal_of(block.partition)
@@ -315,7 +323,7 @@ class StreamOrder:
         """Return ordered records, a heartbeat among them where one is due, and dead letters."""
         sequencer, letters = self._sequencer, Letters(self._task.topics, self._task.stream, at)
         stretches = [replace(each, batches=self._projected(each.batches, head.registrations)) for each in output.stretches]
-        with sequencing(self._task.topics.raw(self._task.stream), self._task.stream, output, sequencer.traces) as onward:
+        with sequencing(self._task.source.name, self._task.stream, output, sequencer.traces) as onward:
             messages, packed, too_large = self._packing.pack(stretches, sequencer.ordered, onward)
         sequencer.traces.forget(sequencer.watermark)
         sequencer.count_out(packed)

@@ -8,6 +8,7 @@ import msgspec
 from graphtide_ordering.stream_progress import Counted
 
 from graphtide_preprocess.application.committing import read_mark
+from graphtide_preprocess.domain.source_topic import SourceTopic
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
@@ -39,8 +40,8 @@ class StreamStatus(msgspec.Struct, frozen=True):
     counted: Counted = Counted()
 
 
-def read_status(log: Log, topics: Topics, stream: StreamName) -> StreamStatus:
-    """Return how far the job is with a stream.
+def read_status(log: Log, topics: Topics, stream: StreamName, foreign: str | None = None) -> StreamStatus:
+    """Return how far the job is with a stream, whose records are in its raw topic or in a foreign one.
 
     Raises:
         TransientError: the log does not answer.
@@ -48,7 +49,7 @@ def read_status(log: Log, topics: Topics, stream: StreamName) -> StreamStatus:
     """
     reader = log.reader(None)
     try:
-        ends = sum(end for _, end in reader.ends(reader.partitions(topics.raw(stream))).values())
+        ends = sum(end for _, end in reader.ends(reader.partitions(SourceTopic.of(topics, stream, foreign).name)).values())
     finally:
         reader.close()
     mark = read_mark(log, topics, stream)
