@@ -1,4 +1,4 @@
-"""A STREAM statement against a sample of its data: the first edges and events, and what was rejected and why."""
+"""A STREAM statement against a sample of its data: the first edges and events, those of windows, and what was rejected."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from graphtide_query.language.spelling import write_constant
 from graphtide.readers import ReaderOptions
 from graphtide.record_options import RecordOptions
 from graphtide.rejections import Rejections
+from graphtide.sample_windows import SampleWindows
 from graphtide.session import open_reader
 
 if TYPE_CHECKING:
@@ -44,14 +45,14 @@ class ShownRecord:
     """An edge, an event or a deletion that a record gives, as texts.
 
     Attributes:
-        record: its place in the sample, from 1.
+        record: its place in the sample, from 1; None of what EMIT gives.
         time: in ISO 8601.
         id: given or made.
         drawn: such as `(a:ip)-[tcp]->(b:ip)`.
         attributes: `name = value` each, values as patterns have them.
     """
 
-    record: int
+    record: int | None
     time: str
     id: str
     drawn: str
@@ -71,6 +72,8 @@ class CheckedStream:
         rejections: records that could not be used.
         place: what the line of a rejected record counts.
         shown: the first of what they gave.
+        emitted: edges and events that EMIT clauses gave.
+        shown_emitted: the first of these.
     """
 
     definition: StreamDefinition
@@ -81,6 +84,8 @@ class CheckedStream:
     rejections: Rejections
     place: str
     shown: tuple[ShownRecord, ...]
+    emitted: int = 0
+    shown_emitted: tuple[ShownRecord, ...] = ()
 
 
 def check_stream(
@@ -97,7 +102,7 @@ def check_stream(
         definition: the statement.
         sample: as `match` takes streams.
         format: how the sample is written, where neither statement nor name says it.
-        shown: how many edges and events to show.
+        shown: how many edges and events to show, and how many of those that EMIT gives.
         most: records after which no more are read; a block that is begun is read whole.
 
     Raises:
@@ -111,8 +116,10 @@ def check_stream(
     if attributes is None:
         stated = None if definition.format is None else definition.format.name
         attributes = _fields_of(open_reader(sample, replace(reading, keep_raw=True)), shown, stated)
+    attributes = tuple(dict.fromkeys((*attributes, *definition.windows.inputs)))
     reader = open_reader(sample, replace(reading, attributes=attributes))
     rejections, given, found = Rejections(), 0, list[ShownRecord]()
+    windows = SampleWindows(definition)
     is_whole = True
     try:
         for batch in reader.batches():
@@ -120,13 +127,17 @@ def check_stream(
             first = batch.part(0, min(len(batch), shown - len(found)))
             found += (_show(record, definition.unit) for record in first.to_records())
             given += len(batch)
+            windows.add(batch)
             if reader.records >= most:
                 is_whole = False
                 break
         rejections.add(reader.take_dead_letters())
     finally:
         reader.close()
-    return CheckedStream(definition, reader.records, is_whole, given, reader.filtered, rejections, reader.place, tuple(found))
+    emitted = list(windows.emitted())
+    first_emitted = tuple(replace(_show(record, definition.unit), record=None) for record in emitted[:shown])
+    counts = reader.records, is_whole, given, reader.filtered
+    return CheckedStream(definition, *counts, rejections, reader.place, tuple(found), len(emitted), first_emitted)
 
 
 def _fields_of(reader: Reader, shown: int, format: str | None) -> tuple[str, ...]:

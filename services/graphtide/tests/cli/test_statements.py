@@ -10,6 +10,7 @@ import pytest
 from graphtide.cli.app import app
 from graphtide.cli.status import status_of
 from graphtide.stream import Stream
+from graphtide.stream_check import check_stream
 from graphtide_core.errors import GraphtideError
 from graphtide_query.presets import describe_preset, preset_names
 from typer.testing import CliRunner
@@ -142,6 +143,50 @@ def test_a_column_that_is_not_there_is_named_and_the_like_one_shown(tmp_path: Pa
         assert "the columns are 'step', 'type', 'amount', 'nameOrig', 'nameDest'" in refused.stderr
     (tmp_path / "w.gts").write_text("STREAM s EDGE (nameOrig)-[:x]->(nameDest) WHERE other > 1 AT step\n")
     assert run("streams", "check", "w.gts", "paysim.csv").stdout.endswith("0 edges and events, 4 filtered, 0 rejected\n")
+
+
+CALLS = """ts,src,dst,bytes,id
+1,a,b,5,e1
+7,a,c,2,e3
+4,a,b,7,e2
+4,a,b,7,e2
+12,a,b,1,e4
+"""
+EMITTING = """STREAM calls
+EDGE (src:host)-['call']->(dst:host)
+AT ts IN s
+ID id
+SET bytes = bytes
+EMIT EDGE (src:host)-[:burst]->(dst) EVERY 10s SET calls = count(*), sent = sum(bytes) HAVING calls > 1
+EMIT EVENT 'fan' PER src AS host EVERY 10s SET hosts = count(DISTINCT dst)
+"""
+
+
+def test_check_shows_what_windows_emit_of_the_sample_in_order(tmp_path: Path) -> None:
+    (tmp_path / "calls.csv").write_text(CALLS)
+    (tmp_path / "calls.gts").write_text(EMITTING)
+    result = run("streams", "check", "calls.gts", "calls.csv", "--shown", "1")
+    assert result.exit_code == 0, result.output
+    assert "5 records: 5 edges and events, 0 filtered, 0 rejected, 2 emitted" in result.stdout
+    checked = check_stream(Stream.from_file("calls.gts").definition, "calls.csv")
+    assert [(each.record, each.time, each.drawn, each.attributes) for each in checked.shown_emitted] == [
+        (None, "1970-01-01T00:00:10Z", "(a:host)-[burst]->(b)", ("calls = 2", "sent = 12")),
+        (None, "1970-01-01T00:00:10Z", "fan", ('host = "a"', "hosts = 2")),
+    ]
+
+
+def test_a_sample_that_ends_no_window_emits_nothing(tmp_path: Path) -> None:
+    (tmp_path / "calls.csv").write_text(CALLS.rpartition("12,")[0])
+    (tmp_path / "calls.gts").write_text(EMITTING)
+    assert (
+        "4 records: 4 edges and events, 0 filtered, 0 rejected, 0 emitted"
+        in run("streams", "check", "calls.gts", "calls.csv").stdout
+    )
+    (tmp_path / "calls.csv").write_text(CALLS.partition("\n")[0] + "\n")
+    assert (
+        "0 records: 0 edges and events, 0 filtered, 0 rejected, 0 emitted"
+        in run("streams", "check", "calls.gts", "calls.csv").stdout
+    )
 
 
 def test_check_shows_all_fields_of_json_without_a_set(tmp_path: Path) -> None:

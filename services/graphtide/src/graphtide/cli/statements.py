@@ -82,7 +82,8 @@ def check(
 ) -> None:
     """Read the beginning of a stream by a statement, and show what it makes of it.
 
-    Writes the first edges and events as a table, and how many records gave some, were filtered or were rejected, and why.
+    Writes the first edges and events as a table, and behind them the first that EMIT gives of windows. It says how many
+    records gave some, were filtered or were rejected, and why.
     Status 2 if the statement is invalid, 3 if no record could be used, 5 if more were rejected than --max-rejected allows.
     """
     from graphtide_query.presets import preset_names  # noqa: PLC0415 - help does without
@@ -110,12 +111,16 @@ def _table(found: CheckedStream) -> str:
     table = Table()
     for name in (found.place, "time", "id", "edge or event", "attributes"):
         table.add_column(name, overflow="fold")
-    for each in found.shown:
+    rows = (*found.shown, *found.shown_emitted)
+    for each in rows:
+        place = "EMIT" if each.record is None else str(each.record)
         # What is in square brackets is not markup.
-        table.add_row(*map(Text, (str(each.record), each.time, each.id, each.drawn, ", ".join(each.attributes))))
+        table.add_row(*map(Text, (place, each.time, each.id, each.drawn, ", ".join(each.attributes))))
     file = io.StringIO()
-    if found.shown:
+    if rows:
         Console(file=file, width=_WIDTH).print(table)
     whole = "" if found.is_whole else "the first "
     counted = f"{found.given:,} edges and events, {found.filtered:,} filtered, {found.rejections.count:,} rejected"
+    if found.definition.windows.emissions:
+        counted += f", {found.emitted:,} emitted"
     return f"{file.getvalue()}{whole}{found.records:,} record{'s' * (found.records != 1)}: {counted}\n"
