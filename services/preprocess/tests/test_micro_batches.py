@@ -255,6 +255,15 @@ def test_versions_of_a_statement_read_and_order_as_in_the_built_in_sequencer(see
     worker.close()
 
 
+def test_a_stream_that_its_statement_divides_is_refused() -> None:
+    log = log_with([register()])
+    state(log, "STREAM flows PARTITION BY src PARTS 4", 1)
+    job = Job(log, Task(TOPICS, FLOWS), False)
+    write(log, [Message(TOPICS.raw(FLOWS), None, b'{"ts": 1, "src": "a", "dst": "b", "label": "x"}', partition=0)])
+    with pytest.raises(FatalError, match="divides stream 'flows' into parts"):
+        job.read()
+
+
 FEATURED = "\n".join(
     [
         f"STREAM flows {READS} ID id SET bytes = bytes LATENESS 6ms DUPLICATES update",

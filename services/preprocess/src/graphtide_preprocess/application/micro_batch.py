@@ -234,7 +234,17 @@ class StreamOrder:
         return replace(self._task.ordering, lateness=lateness, duplicates=DuplicatePolicy(head.duplicates))
 
     def _order_by(self, head: Head, statement: Statement | None) -> None:
-        """Put what waits and what comes in order as the statement says; time stands still here while nothing comes."""
+        """Put what waits and what comes in order as the statement says; time stands still here while nothing comes.
+
+        Raises:
+            FatalError: the statement divides the stream, whose patterns wait for its parts then.
+        """
+        if statement is not None and statement.division is not None:
+            message = (
+                f"the statement divides stream {statement.record.stream!r} into parts, and the job on Spark puts a stream in order "
+                "as a whole: leave PARTITION BY out, or let ingestion order the stream"
+            )
+            raise FatalError(message)
         ordering = self._task.ordering if statement is None else statement.ordering(self._task.ordering, self._task.unit)
         head.lateness, head.duplicates = ordering.lateness, ordering.duplicates.value
         self._sequencer.adopt(replace(ordering, live=0))
