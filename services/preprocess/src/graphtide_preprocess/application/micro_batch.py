@@ -241,7 +241,7 @@ class StreamOrder:
         """
         if statement is not None and statement.division is not None:
             message = (
-                f"the statement divides stream {statement.record.stream!r} into parts, and the job on Spark puts a stream in order "
+                f"the statement divides stream {statement.record.stream!r} into parts, and the job on Spark orders a stream "
                 "as a whole: leave PARTITION BY out, or let ingestion order the stream"
             )
             raise FatalError(message)
