@@ -68,6 +68,15 @@ def finds_the_same(http: httpx2.Client, name: str) -> bool:
     return bool(one) and reports(http, f"{name}_many") == one
 
 
+def backfill(http: httpx2.Client, name: str) -> dict[str, Any]:
+    """Search history for a pattern; return what is said of that when it is done."""
+    operation = http.post(f"/api/v1/patterns/{name}:backfill", json={}).json()["id"]
+    wait_until(lambda: http.get(f"/api/v1/operations/{operation}").json()["state"] in {"done", "failed"}, PATIENCE)
+    found: dict[str, Any] = http.get(f"/api/v1/operations/{operation}").json()
+    assert found["state"] == "done", found
+    return found
+
+
 def test_patterns_find_in_four_parts_what_they_find_in_one(http: httpx2.Client) -> None:
     patterns = LOCAL | MERGED
     for name, text in patterns.items():
@@ -92,6 +101,13 @@ def test_patterns_find_in_four_parts_what_they_find_in_one(http: httpx2.Client) 
     ]
     shown = http.get(f"/api/v1/patterns/paths_many/matches/{place}").json()
     assert {name: each["id"] for name, each in shown["edges"].items()} == shown["match"]["edges"]
+
+
+@pytest.mark.parametrize("name", ["paths", "any", "query"])
+def test_a_backfill_finds_in_the_history_of_the_parts_what_it_finds_in_one(http: httpx2.Client, name: str) -> None:
+    found = [backfill(http, f"{name}_{stream}") for stream in ("one", "many")]
+    assert found[0]["matches"] > 0
+    assert found[1]["matches"] == found[0]["matches"]
 
 
 def test_parts_are_shown_as_one_stream(http: httpx2.Client) -> None:

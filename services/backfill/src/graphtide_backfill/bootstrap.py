@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import FatalError, InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_core.installing import line_for
-from graphtide_core.merged_streams import sources
+from graphtide_core.merged_streams import sources, whole_of
 from graphtide_core.ports.log import TopicSpec
 from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_log.deployment_topics import topics_on
@@ -25,6 +25,7 @@ from graphtide_backfill.adapters.java import refuse_without_java
 from graphtide_backfill.adapters.named_streams import NamedStreams
 from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.ordered_topic import OrderedTopic
+from graphtide_backfill.adapters.part_topics import PartTopics
 from graphtide_backfill.adapters.result_folder import ResultFolder
 from graphtide_backfill.adapters.statement_files import StatementFiles
 from graphtide_backfill.application.backfill import Asked, Backfill, refuse_missing_attributes, refuse_missing_columns
@@ -125,14 +126,14 @@ def named_streams(streams: Mapping[str, History]) -> History:
     return NamedStreams(streams)
 
 
-def ordered_topics(topics: Mapping[str, OrderedTopic]) -> History:
+def ordered_topics(topics: Mapping[str, OrderedTopic | PartTopics]) -> History:
     """Return the ordered topics of several streams as history: the newest epoch that all of them began.
 
     Raises:
         UnreadableStreamError: there is no such topic.
     """
     epoch = min(each.newest_epoch() for each in topics.values())
-    return NamedStreams({name: replace(each, epoch=epoch) for name, each in topics.items()})
+    return NamedStreams({name: each.at(epoch) for name, each in topics.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,10 +285,10 @@ class OverTheLog:
 
     def __call__(self, asked: OperationRecord, on_progress: Callable[[Progress], None], stop: Event) -> None:
         """See `Work`."""
-        streams = {str(name): OrderedTopic(self.log, self.topics.ordered(name)) for name in sources(StreamName(asked.stream))}
+        streams = self._histories(StreamName(asked.stream))
         unit = next(iter(streams.values())).unit()
         is_named = len(streams) > 1
-        history = ordered_topics(streams) if is_named else streams[asked.stream]
+        (history,) = (ordered_topics(streams),) if is_named else streams.values()
         patterns = tuple(replace(pattern, version=asked.version) for pattern in parse(asked.text))
         # Live patterns may save up work for time that passes; in history no time passes, so work has no bound but the user's.
         held = asked.limits.effective
@@ -301,3 +302,10 @@ class OverTheLog:
             )
             run.execute(run.backfill.prepare(), unit)
         shutil.rmtree(folder)
+
+    def _histories(self, stream: StreamName) -> dict[str, OrderedTopic | PartTopics]:
+        """Return the histories of the streams that an ordered stream consists of, by the names that patterns have for them."""
+        found: dict[str, list[OrderedTopic]] = {}
+        for name in sources(stream):
+            found.setdefault(whole_of(name), []).append(OrderedTopic(self.log, self.topics.ordered(name)))
+        return {name: PartTopics(tuple(topics)) if len(topics) > 1 else topics[0] for name, topics in found.items()}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import sources, whole_of
+from graphtide_core.merged_streams import logical_stream, sources, whole_of
 from graphtide_core.ports.log import Message
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_telemetry import events
@@ -86,7 +86,8 @@ class Deleting:
             detail = f"{reads.format(named)} stream {name!r}: delete what reads it first"
             raise ProblemError(409, "stream-in-use", detail, extra={"patterns": patterns})
         for each in self._operations.all():
-            if each.asked.stream == name and each.state in {"queued", "running", "cancelling"}:
+            streams = logical_stream(StreamName(each.asked.stream)).split(".")
+            if name in streams and each.state in {"queued", "running", "cancelling"}:
                 detail = f"the backfill {each.asked.id} reads stream {name!r}: cancel it, or wait for its end"
                 raise ProblemError(409, "stream-in-use", detail)
         if any(self._view.planned_on(each) for each in going):

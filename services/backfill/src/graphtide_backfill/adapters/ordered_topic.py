@@ -8,7 +8,7 @@ Records that were appended later change nothing of what was there, so the topic'
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
@@ -87,6 +87,10 @@ class OrderedTopic:
             TopicPiece(self.log, self.topic, start, min(end, start + _PIECE_RECORDS))
             for start in range(first, end, _PIECE_RECORDS)
         ]
+
+    def at(self, epoch: int) -> OrderedTopic:
+        """Return the history of an epoch."""
+        return replace(self, epoch=epoch)
 
     def headers(self) -> None:
         """Return None: which attributes there are is known of each record alone."""
