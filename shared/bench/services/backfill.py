@@ -38,7 +38,8 @@ ON flows WINDOW 10m
 """
 SPREAD = """
 PATTERN spread
-MATCH (v)-[a:http]->(w), (v)-[b:tcp]->(w), (v)-[c:irc]->(w), (v)-[d:dns]->(w)
+MATCH (v)-[a:irc]->(w), (v)-[b:tcp]->(w), (v)-[c:irc]->(w), (v)-[d:dns]->(w)
+WHERE a.bytes > 900000
 ORDER a < b < c < d
 ON flows WINDOW 30d
 """
@@ -184,6 +185,12 @@ def _children(parent: int) -> Iterator[tuple[str, int]]:
         return
 
 
+def _sixth(history: Path) -> int:
+    """Return the ticks of a sixth of history."""
+    times = pq.read_table(history, columns=["ts"]).column("ts")
+    return int(times[-1].as_py() - times[0].as_py()) // 6 + 1
+
+
 def _apart(script: Script, history: Path, cores: int, memory: str, options: Options) -> Measurements:
     """Run in a process of its own."""
     given = {"--slice": options.slice_length, "--by": options.by}
@@ -216,7 +223,7 @@ def chart(measurements: list[Measurements]) -> Chart:
 
 
 def main() -> None:
-    """Generate, run once, compare cores, lengths of slices, or time alone with parts of a key."""
+    """Generate, run once, compare cores, lengths of slices, or one slice with six by time and six by key."""
     script = Script(__file__, __doc__)
     script.option("what", choices=["generate", "run", "cores", "slices", "keys"])
     script.option("history", type=Path)
@@ -240,9 +247,10 @@ def main() -> None:
                 for cores in (1, 2):
                     _apart(script, given.history, cores, given.memory, options)
         case "keys":
+            by_time, by_key = Options(_sixth(given.history), is_long=True), Options(by=given.by or "src:6", is_long=True)
             for _ in range(given.repeat):
-                for by in (None, given.by or "src"):
-                    _apart(script, given.history, given.cores, given.memory, Options(by=by, is_long=True))
+                for way in (Options(is_long=True), by_time, by_key):
+                    _apart(script, given.history, given.cores, given.memory, way)
         case _:
             lengths = [int(_WINDOW_MS * factor) for factor in _FACTORS]
             made = [
