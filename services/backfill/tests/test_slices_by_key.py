@@ -95,7 +95,7 @@ def reports(records: Sequence[Edge | Event], task: Task, run: Cut, size: int) ->
     return lines
 
 
-def shown(lines: Sequence[bytes], patterns: Sequence[AnyPattern]) -> Counter[str]:
+def show_reports(lines: Sequence[bytes], patterns: Sequence[AnyPattern]) -> Counter[str]:
     """Return the reports without what an engine may choose, and without the number of a record in its instant."""
     counting = {each.name for each in patterns if family_of(each).layout(each).counts}
     found: Counter[str] = Counter()
@@ -123,7 +123,7 @@ def compare(rng: random.Random, pattern: AnyPattern, records: Sequence[Edge | Ev
     if task.uncuttable:
         parts = replace(parts, bounds=whole.bounds)
     expected, found = reports(records, task, whole, 1000), reports(records, task, parts, size)
-    assert shown(found, task.patterns) == shown(expected, task.patterns)
+    assert show_reports(found, task.patterns) == show_reports(expected, task.patterns)
     return found
 
 
@@ -195,7 +195,7 @@ def test_patterns_of_several_keys_run_in_the_parts_that_need_them() -> None:
     edges = random_stream(random.Random(3), StreamShape(max_records=300))
     bounds = (edges[0].ts, edges[-1].ts + 1)
     expected, found = reports(edges, task, Cut(bounds), 50), reports(edges, task, Cut(bounds, division), 50)
-    assert shown(found, task.patterns) == shown(expected, task.patterns)
+    assert show_reports(found, task.patterns) == show_reports(expected, task.patterns)
     assert {json.loads(each)["query"] for each in found} == {"one", "other"}
 
 

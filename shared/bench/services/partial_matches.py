@@ -142,7 +142,7 @@ def _has_read(reader: LogReader, place: TopicPartition, end: int) -> bool:
 
 
 @contextmanager
-def metered(spent: list[float]) -> Iterator[None]:
+def meter_views(spent: list[float]) -> Iterator[None]:
     """Collect the seconds of the processor that views take."""
     look, take_spent = PartialMatchViews.look, Publisher.take_spent
 
@@ -179,7 +179,7 @@ def run(log: Log, topics: Topics, edges: Sequence[Edge], store: PartialMatchStor
     reader = log.reader(host.name)
     _, end = reader.ends([place])[place]
     spent: list[float] = []
-    with metered(spent):
+    with meter_views(spent):
         begun, processor = time.perf_counter(), time.process_time()
         while not _has_read(reader, place, end):
             asked = time.monotonic()

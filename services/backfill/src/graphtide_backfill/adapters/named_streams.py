@@ -1,7 +1,7 @@
 """Several streams by name as history: records know their streams, and those of equal times come in the order of the names.
 
-Each stream has ids, places of records and duplicates of its own, as in one pass over streams by name ([ADR 30]). Its pieces
-come one after the other, so between streams history is out of order: a slice holds its edges until all of them were read.
+Each stream has ids, places of records and duplicates of its own, as in one pass over streams by name ([ADR 30]). Streams
+come one after the other, so history is out of order between them. A slice holds its edges until all of them were read.
 
 [ADR 30]: docs/adr/0030-streams-are-merged-before-they-are-matched.md
 """

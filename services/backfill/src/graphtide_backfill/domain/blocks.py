@@ -75,15 +75,15 @@ def cut(
         own = ordered.part(rows.first, rows.last)
         dropped = None if repeated is None else repeated[rows.first : rows.last]
         if division is not None:
-            yield from _divided(own, rows.slices, division, dropped, place=place, settled=settled)
+            yield from _divide(own, rows.slices, division, dropped, place=place, settled=settled)
             continue
         edges = own.to_arrow()
         if dropped is not None and dropped.any():
-            edges = _written(columns_of(edges).filter(pa.array(~dropped)))
+            edges = _write(columns_of(edges).filter(pa.array(~dropped)))
         yield Block(rows.slices[0].number, place, settled, edges)
 
 
-def _divided(
+def _divide(
     batch: EdgeBatch,
     slices: Sequence[Slice],
     division: Division,
@@ -101,7 +101,7 @@ def _divided(
     for part, rows, are_copies in division.rows(columns, tuple(by_part)):
         own = by_part[part]
         copies = int((are_copies & (times[rows] >= own.start)).sum())
-        yield Block(own.number, place, settled, _written(columns.take(pa.array(rows))), copies)
+        yield Block(own.number, place, settled, _write(columns.take(pa.array(rows))), copies)
 
 
 def in_order(batch: EdgeBatch) -> EdgeBatch:
@@ -122,7 +122,7 @@ def columns_of(edges: bytes) -> pa.RecordBatch:
     return columns
 
 
-def _written(columns: pa.RecordBatch) -> bytes:
+def _write(columns: pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, columns.schema) as writer:
         writer.write_batch(columns)

@@ -28,7 +28,7 @@ def parts_of_rows(batch: pa.RecordBatch, field: str, parts: int) -> NDArray[np.i
 
     Complexity: O(bytes of the keys), and O(distinct keys) in Python where they are neither texts nor integers.
     """
-    return parts_of_texts(_key_texts(batch, field), parts)
+    return parts_of_texts(_read_keys(batch, field), parts)
 
 
 def parts_of_texts(texts: pa.Array, parts: int) -> NDArray[np.int64]:
@@ -62,28 +62,28 @@ def _murmur2(texts: NDArray[np.uint8]) -> NDArray[np.uint32]:
     return hashed ^ hashed >> np.uint32(15)
 
 
-def _key_texts(batch: pa.RecordBatch, field: str) -> pa.Array:
+def _read_keys(batch: pa.RecordBatch, field: str) -> pa.Array:
     """Return the texts of the keys of a batch's rows."""
     if field == "type" and EVENT in batch.schema.names:
         # The type of an event is in the column of labels; of an edge it is an attribute.
         labels = batch.column("label").cast(pa.utf8())
-        return pc.if_else(batch.column(EVENT), labels, _texts_of(batch, field))
-    return _texts_of(batch, field)
+        return pc.if_else(batch.column(EVENT), labels, _read_texts(batch, field))
+    return _read_texts(batch, field)
 
 
-def _texts_of(batch: pa.RecordBatch, field: str) -> pa.Array:
+def _read_texts(batch: pa.RecordBatch, field: str) -> pa.Array:
     place = batch.schema.get_field_index(field)
     if place < 0:
         return pa.nulls(batch.num_rows, pa.utf8())
     column = batch.column(place)
     if _IN_JSON in (batch.schema.field(place).metadata or {}).items():
-        return _mapped(column, lambda text: key_text(json.loads(text)))
+        return _map_values(column, lambda text: key_text(json.loads(text)))
     if pa.types.is_floating(column.type):
-        return _mapped(column, key_text)
+        return _map_values(column, key_text)
     return column.cast(pa.utf8())
 
 
-def _mapped(column: pa.Array, text_of: Callable[[Any], str]) -> pa.Array:
+def _map_values(column: pa.Array, text_of: Callable[[Any], str]) -> pa.Array:
     """Return the texts of a column's values, each distinct value looked at once."""
     coded = column.dictionary_encode()
     texts = pa.array([text_of(each) for each in coded.dictionary.to_pylist()], pa.utf8())

@@ -50,7 +50,7 @@ def open_sequencer(log: Log, topics: Topics, stream: StreamName, id: str, schema
     transactor, reader = log.transactor(id), log.reader(id)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix=id) as threads:
         taken = threads.submit(transactor.open)
-        places = threads.submit(_raw_places, reader, topics.raw(stream))
+        places = threads.submit(_find_places, reader, topics.raw(stream))
         registered = threads.submit(RegisteredLookbacks, log, topics.patterns)
         statements = threads.submit(StreamStatements, log, topics.statements, whole_of(stream), schemas)
     try:
@@ -59,12 +59,12 @@ def open_sequencer(log: Log, topics: Topics, stream: StreamName, id: str, schema
         opening.registered.catch_up()
         opening.statements.catch_up()
     except BaseException:
-        close_all([reader, _opened(registered), _opened(statements), transactor])
+        close_all([reader, _take_opened(registered), _take_opened(statements), transactor])
         raise
     return opening
 
 
-def _raw_places(reader: LogReader, topic: str) -> dict[int, TopicPartition]:
+def _find_places(reader: LogReader, topic: str) -> dict[int, TopicPartition]:
     places = {place.partition: place for place in reader.partitions(topic)}
     if not places:
         message = f"there is no topic {topic}"
@@ -72,5 +72,5 @@ def _raw_places(reader: LogReader, topic: str) -> dict[int, TopicPartition]:
     return places
 
 
-def _opened(future: Future[_Closing]) -> _Closing | None:
+def _take_opened(future: Future[_Closing]) -> _Closing | None:
     return None if future.exception() is not None else future.result()
