@@ -171,7 +171,7 @@ def test_raw_bytes_are_kept_where_asked() -> None:
 UNREADABLE = [
     (b"", "the stream is empty: it has no header"),
     (b"\n\r\n", "the stream is empty: it has no header"),
-    (b"ts,src,dst\n", 'no column "label"; the columns are "ts", "src", "dst"'),
+    (b"ts,src,dst\n", 'no column "label"; the columns are "ts", "src", "dst"; a label for all edges can be stated'),
     (b"time,src,dst,label\n", 'no column "ts"; the columns are "time", "src", "dst", "label"; did you mean "time"?'),
     (b"ts\tsrc\tdst\tlabel\n", r'no column "ts"; the columns are "ts\tsrc\tdst\tlabel"; the delimiter looks like a tab'),
     (b"ts,ts,src,dst,label\n", 'column "ts" occurs twice'),

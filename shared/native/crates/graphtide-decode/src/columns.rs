@@ -137,6 +137,7 @@ fn missing(column: Column, name: &str, header: &[String]) -> DecodeError {
             .into_iter()
             .find(|(_, delimiter)| only.contains(*delimiter))
             .map_or_else(String::new, |(what, _)| format!("; the delimiter looks like {what}")),
+        (None, _) if column == Column::Label => "; a label for all edges can be stated".to_owned(),
         (None, _) => String::new(),
     };
     DecodeError::MissingColumn { name: name.to_owned(), role, available, hint }

@@ -183,9 +183,21 @@ fn hint(text: &str) -> &'static str {
         "; the time format iso reads it"
     } else if text.split_once('.').is_some_and(epoch) {
         "; the time format s reads such seconds"
+    } else if is_date(text) {
+        "; state the format of times, such as %d/%m/%Y %H:%M"
     } else {
         ""
     }
+}
+
+/// Whether a text looks like a date, or a time of day: groups of digits with two of the signs between them that those have.
+fn is_date(text: &str) -> bool {
+    let (mut groups, mut signs) = (0, 0);
+    for part in text.split_inclusive(['/', '-', '.', ':']) {
+        groups += usize::from(part.starts_with(|sign: char| sign.is_ascii_digit()));
+        signs += usize::from(part.ends_with(['/', '-', '.', ':']));
+    }
+    groups >= 3 && signs >= 2
 }
 
 /// Sizes below which a number counts seconds, milliseconds and microseconds, if its size shows the unit, and how many of these
@@ -339,5 +351,11 @@ mod tests {
         assert_eq!(hint("1521911721.258458"), "; the time format s reads such seconds");
         assert_eq!(hint("1.50"), "");
         assert_eq!(hint("2024-01"), "");
+        for text in ["01/05/2026 08:00", "5.1.2026", "08:00:07"] {
+            assert_eq!(hint(text), "; state the format of times, such as %d/%m/%Y %H:%M");
+        }
+        for text in ["", "x", "-5", "a-b-c", "1e-5", "::1"] {
+            assert_eq!(hint(text), "", "{text}");
+        }
     }
 }
