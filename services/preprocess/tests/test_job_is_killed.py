@@ -16,9 +16,12 @@ import pytest
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_query import parse_streams
+from graphtide_testing.clock import ManualClock
 from graphtide_testing.sequenced import letters, ordered_edges
 from graphtide_testing.servers.spark import SparkCluster, environment
 from graphtide_testing.waiting import wait_until
+from graphtide_wire.stream_statement import StatementRecord, encode_statement, statement_key, version_key
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -106,6 +109,13 @@ class Watched:
         self.writer = self.log.writer()
         self.reader = self.log.reader(None)
         self.written = [TopicPartition(topic, 0) for topic in (self.topics.ordered(FLOWS), self.topics.dead_letters(FLOWS))]
+
+    def state(self, text: str) -> None:
+        """Register the stream's statement."""
+        record = StatementRecord.of(text, parse_streams(text)[0], 1, ManualClock().now())
+        keys = statement_key(FLOWS), version_key(FLOWS, 1)
+        self.writer.write([Message(self.topics.statements, key, encode_statement(record)) for key in keys])
+        self.writer.flush(10)
 
     def send(self, first: int, count: int) -> None:
         self.writer.write(edges(first, count, self.topics.raw(FLOWS)))
@@ -212,3 +222,31 @@ def test_on_a_cluster_a_worker_that_is_killed_costs_nothing(kafka: str, spark_cl
     finally:
         job.kill()
     watched.check(2000)
+
+
+EMITTING = (
+    "STREAM flows EDGE (src)-[label]->(dst) AT ts IN ms ID id\n"
+    "EMIT EDGE (src:host)-[:burst]->(dst) EVERY 50ms SET calls = count(*)"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(800)
+def test_what_windows_emit_is_there_once_though_the_driver_is_killed(kafka: str, tmp_path: Path) -> None:
+    watched = Watched(kafka)
+    watched.state(EMITTING)
+    watched.send(0, 600)
+    job = Job(kafka, watched.topics, tmp_path, "local[2]")
+    job.start()
+    watched.wait_for_more(0, job)
+    job.kill()
+    watched.send(600, 100)
+    job.start()
+    ends = range(50, 700, 50)
+    watched.wait_for(good(700) + len(ends), job)
+    assert job.stop() == 0, job.log()
+    found = ordered_edges(watched.log, watched.topics, FLOWS)
+    emitted = [(each.ts, dict(each.attributes)["calls"]) for each in found if each.label == "burst"]
+    assert emitted == [(end, sum(ts % 100 > 0 for ts in range(end - 50, end))) for end in ends]
+    assert [each.id for each in found if each.label != "burst"] == [f"e{ts}" for ts in range(700) if ts % 100]
+    assert [each.ts for each in found] == sorted(each.ts for each in found)
