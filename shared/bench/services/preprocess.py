@@ -132,6 +132,7 @@ def main() -> None:
     script = Script(__file__, __doc__)
     script.option("bootstrap", help="address of a Kafka")
     script.option("--repeats", type=int, default=5)
+    script.option("--edges", type=int, default=4_000_000, help="of a run, half of that in records of one edge")
     asked = script.arguments()
     logging.getLogger().setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
@@ -141,8 +142,8 @@ def main() -> None:
         spark.sparkContext.setLogLevel("ERROR")
         bench = Bench(asked.bootstrap, spark, Path(folder))
         throughput(bench, 800_000, 4_000, 2)
-        cases = (4_000_000, 4_000, 2, 0), (4_000_000, 4_000, 1, 0), (4_000_000, 4_000, 2, 2), (2_000_000, 1, 2, 0)
-        for edges, size, partitions, tasks in cases:
+        for size, partitions, tasks in ((4_000, 2, 0), (4_000, 1, 0), (4_000, 2, 2), (1, 2, 0)):
+            edges = asked.edges if size > 1 else asked.edges // 2
             what = f"records of {size} edges, {partitions} partitions, {tasks} tasks to read"
             script.add(row(what, [throughput(bench, edges, size, partitions, tasks) for _ in range(asked.repeats)]))
         found = latency(bench)
