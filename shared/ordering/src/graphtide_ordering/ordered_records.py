@@ -203,12 +203,12 @@ def _cut(batches: Iterable[EdgeBatch], most: int) -> Iterator[EdgeBatch]:
                 room -= stop - start
                 start = stop
                 if not room:
-                    yield _joined(parts)
+                    yield _join(parts)
                     parts, room = [], most
         if parts:
-            yield _joined(parts)
+            yield _join(parts)
 
 
-def _joined(parts: Sequence[tuple[EdgeBatch, int, int]]) -> EdgeBatch:
+def _join(parts: Sequence[tuple[EdgeBatch, int, int]]) -> EdgeBatch:
     batch, start, stop = parts[0]
     return batch if len(parts) == 1 and (start, stop) == (0, len(batch)) else EdgeBatch.joined(parts)

@@ -1,7 +1,7 @@
 """Raw records of a micro-batch as the sequencer takes them: decoded, block by block, in the order of their arrival.
 
-Two ways lead here. Other tasks read and decoded the records, and what comes are packed blocks; or the task that orders them
-reads the records itself, and nothing is packed. Both give the same edges with the same ids, and each gives the same when the
+There are two ways. Other tasks read and decode the records, and packed blocks come from them. Or the task that orders the
+records reads them itself, and nothing is packed. Both give the same edges with the same ids, and each gives the same when the
 micro-batch is taken again. Blocks are made one by one, so one of them is in memory beside what waits.
 """
 
@@ -71,9 +71,9 @@ def _decode(
             first = decoded.pieces[0].record
             ordinal += sum(piece.ordinals for piece in decoded.pieces)
             newest = max((piece.newest for piece in decoded.pieces if piece.newest is not None), default=None)
-            yield DecodedBlock(first.partition, first.timestamp, decoded, newest, _packing(decoded))
+            yield DecodedBlock(first.partition, first.timestamp, decoded, newest, _defer_packing(decoded))
 
 
-def _packing(decoded: Decoded) -> Callable[[], KeptWaiting]:
+def _defer_packing(decoded: Decoded) -> Callable[[], KeptWaiting]:
     # A packed batch has its ordinals, so it is read again from 0 on.
     return lambda: KeptWaiting(0, b"" if decoded.edges is None else decoded.edges.pack())
