@@ -26,8 +26,8 @@ class OperationRecord(msgspec.Struct, frozen=True):
     """A backfill that a user asked for.
 
     `start` and `end` bound the times of detection in the stream's ticks, `end` itself left out; null is where history begins or
-    ends. `desired` is
-    changed to `cancelled` by a caller who wants it to end.
+    ends. `desired` is changed to `cancelled` by a caller who wants it to end. `by_vertex` is true where the parts of the stream
+    have an edge in the parts of both its ends.
     """
 
     id: Name
@@ -42,6 +42,7 @@ class OperationRecord(msgspec.Struct, frozen=True):
     end: Int64 | None = None
     engine: str = "auto"
     limits: LimitsForm = LimitsForm()
+    by_vertex: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class OperationStatus(msgspec.Struct, frozen=True):
@@ -61,14 +62,14 @@ class OperationStatus(msgspec.Struct, frozen=True):
 class RunCut(msgspec.Struct, frozen=True):
     """Where the slices of a run begin, and where the last one ends: a process that continues the run cuts it as before.
 
-    `parts` is how many parts of a key each stretch of time has, 0 without a key. `by` is the field that is the key; null is by
-    vertex.
+    `parts` is how many parts of a key each stretch of time has; absent without a key. `by` is the field that is the key; null is
+    by vertex.
     """
 
     run: Name
     bounds: tuple[Int64, ...]
-    by: str | None = None
-    parts: Count = 0
+    by: str | msgspec.UnsetType | None = msgspec.UNSET
+    parts: Count | msgspec.UnsetType = msgspec.UNSET
 
 
 class SliceMarker(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from graphtide_core.ports.log import Message
 from graphtide_log.follower import Follower
 from graphtide_wire import matches, operations
 from graphtide_wire.operations import RunCut, SliceMarker
+from msgspec import UnsetType
 
 from graphtide_backfill.application.manifest import OtherRunError
 from graphtide_backfill.domain.division import Division
@@ -162,7 +163,9 @@ def _record_of(run: str, cut: Cut) -> RunCut:
 
 
 def _cut_of(record: RunCut) -> Cut:
-    return Cut(record.bounds, Division(PartKey(record.by), record.parts) if record.parts else None)
+    if isinstance(record.by, UnsetType) or isinstance(record.parts, UnsetType) or not record.parts:
+        return Cut(record.bounds, None)
+    return Cut(record.bounds, Division(PartKey(record.by), record.parts))
 
 
 def _patiently(follower: Follower) -> Iterator[Record]:
