@@ -3,8 +3,8 @@
 `python shared/bench/services/parts.py [BOOTSTRAP|memory] [--parts 1 2 4 8 16] [--processes 1 2 4]` measures in memory, or over
 the Kafka at that address. The stages are the division of raw records, the order of each part, and a local pattern in each part.
 Without parts, a sequencer reads the raw records and one matcher the stream. Each stage runs alone, one part after the other,
-in one thread: its processor time is that of all parts together. With Kafka, processes then share the parts, and the time that
-passes counts, from the first part to the last. Matches are counted, and must be as many in each case.
+in one thread: its processor time is that of all parts together. With Kafka, processes then share the order of the parts. There
+the time counts that passes from when all are open. Matches are counted, and must be as many in each case.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +43,7 @@ from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from multiprocessing.synchronize import Barrier
 
     from graphtide_core.ports.log import Log
     from graphtide_ordering.division import Division
@@ -84,13 +86,25 @@ def fill(log: Log, parts: int) -> tuple[Topics, Division | None]:
 
 def read_to_the_end(worker: Worker, log: Log, place: TopicPartition) -> float:
     """Run a worker until it has committed all of a raw partition; return the seconds of the processor that it took."""
+    last = last_record(log, place)
+    begun = time.process_time()
+    worker.open()
+    step_past(worker, log, place, last)
+    return time.process_time() - begun
+
+
+def last_record(log: Log, place: TopicPartition) -> int:
+    """Return the offset of the last record in a partition; -1 without any."""
     with closing(log.reader(None)) as reader:
         reader.assign({place: 0})
         last = -1
         while not reader.at_end():
             last = max([last, *(record.offset for record in reader.poll(0.2, 1000))])
-    begun = time.process_time()
-    worker.open()
+    return last
+
+
+def step_past(worker: Worker, log: Log, place: TopicPartition, last: int) -> None:
+    """Let an open worker commit all records up to one, and close it."""
     with closing(log.reader(worker.name)) as group:
         while True:
             worker.step()
@@ -98,7 +112,6 @@ def read_to_the_end(worker: Worker, log: Log, place: TopicPartition) -> float:
             if position is not None and position.offset > last:
                 break
     worker.close()
-    return time.process_time() - begun
 
 
 def match(log: Log, topics: Topics, stream: StreamName) -> tuple[float, int]:
@@ -147,16 +160,24 @@ def order_part(log: Log, topics: Topics, stream: StreamName) -> float:
     return read_to_the_end(worker, log, TopicPartition(topics.raw(stream), 0))
 
 
-def order_and_match(kafka: str, topics: Topics, streams: Sequence[StreamName]) -> None:
-    """Put some parts in order and match them: the work of one process."""
+def order_parts(kafka: str, topics: Topics, streams: Sequence[StreamName], begin: Barrier) -> None:
+    """Put some parts in order side by side, from when all processes are ready: the work of one process."""
     log = KafkaLog(KafkaConnection(kafka))
-    for stream in streams:
-        order_part(log, topics, stream)
-        match(log, topics, stream)
+    workers = [SequencingWorker(log, topics, stream, SystemClock(), Sequencing()) for stream in streams]
+    places = [TopicPartition(topics.raw(stream), 0) for stream in streams]
+    lasts = [last_record(log, place) for place in places]
+    with ThreadPoolExecutor(len(workers)) as threads:
+        for opening in [threads.submit(worker.open) for worker in workers]:
+            opening.result()
+        begin.wait()
+        each_part = zip(workers, places, lasts, strict=True)
+        done = [threads.submit(step_past, worker, log, place, last) for worker, place, last in each_part]
+        for each in done:
+            each.result()
 
 
 def through_processes(kafka: str, parts: int, processes: int) -> float:
-    """Return the edges a second that processes put in order and match, which share the parts of a divided stream."""
+    """Return the edges a second that processes put in order, which share the parts of a divided stream."""
     log = KafkaLog(KafkaConnection(kafka))
     topics, division = fill(log, parts)
     if division is None:
@@ -166,10 +187,12 @@ def through_processes(kafka: str, parts: int, processes: int) -> float:
     read_to_the_end(worker, log, TopicPartition(topics.raw(FLOWS), 0))
     streams = parts_of(FLOWS, parts)
     context = multiprocessing.get_context("spawn")
-    own = [context.Process(target=order_and_match, args=(kafka, topics, streams[n::processes])) for n in range(processes)]
-    begun = time.perf_counter()
+    begin = context.Barrier(processes + 1)
+    own = [context.Process(target=order_parts, args=(kafka, topics, streams[n::processes], begin)) for n in range(processes)]
     for each in own:
         each.start()
+    begin.wait()
+    begun = time.perf_counter()
     for each in own:
         each.join()
     if any(each.exitcode for each in own):
