@@ -91,7 +91,9 @@ pub fn divide(batch: &EdgeBatch, symbols: &SymbolTable, key: PartKey, parts: u32
     let mut text = String::new();
     for row in 0..batch.len() {
         if batch.operations()[row] == Operation::Delete {
-            places.iter_mut().for_each(|own| own.push(row));
+            for own in &mut places {
+                own.push(row);
+            }
             continue;
         }
         let first = key.part(key.field, batch, symbols, row, parts, &mut text);
@@ -141,7 +143,7 @@ fn write_float(value: f64, text: &mut String) {
     }
 }
 
-/// Austin Appleby's MurmurHash2, as Kafka computes it.
+/// Austin Appleby's `MurmurHash2`, as Kafka computes it.
 fn murmur2(data: &[u8]) -> u32 {
     let length = u32::try_from(data.len() & 0xFFFF_FFFF).unwrap_or(u32::MAX);
     let mut hashed = SEED ^ length;
@@ -174,9 +176,9 @@ mod tests {
     #[test]
     fn hashes_are_those_of_kafka() {
         // From `org.apache.kafka.common.utils.UtilsTest`.
-        assert_eq!(murmur2(b"21"), (-973_932_308_i32) as u32);
-        assert_eq!(murmur2(b"foobar"), (-790_332_482_i32) as u32);
-        assert_eq!(murmur2(b"a-little-bit-long-string"), (-985_981_536_i32) as u32);
+        assert_eq!(murmur2(b"21"), (-973_932_308_i32).cast_unsigned());
+        assert_eq!(murmur2(b"foobar"), (-790_332_482_i32).cast_unsigned());
+        assert_eq!(murmur2(b"a-little-bit-long-string"), (-985_981_536_i32).cast_unsigned());
         assert_eq!(murmur2(b"abc"), 479_470_107);
     }
 
