@@ -18,11 +18,12 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event import Event
 from graphtide_core.graph_query import EDGE
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import merge_parts
-from graphtide_core.part_key import PartKey
+from graphtide_core.merged_streams import merge_parts, part_in
+from graphtide_core.part_key import BY_VERTEX, PartKey
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal
 from graphtide_core.time import TimeUnit
+from graphtide_matcher_host.ownership import Ownership
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_native.spec import columns
@@ -64,7 +65,9 @@ PARTS: Final = (1, 3, 8)
 Found = Counter[str]
 
 
-def find_matches(pattern: AnyPattern, records: Iterable[tuple[OrderedHeader, bytes]]) -> Found:
+def find_matches(
+    pattern: AnyPattern, records: Iterable[tuple[OrderedHeader, bytes]], ownership: Ownership | None = None
+) -> Found:
     """Return the reports of a pattern on ordered records, without the number within an instant: it counts those of a part."""
     symbols, projected = Symbols(), columns([pattern])
     matcher = Matcher([plan(pattern, "auto")], symbols, projected, unit=TimeUnit.MILLISECOND, deletions=True)
@@ -76,6 +79,8 @@ def find_matches(pattern: AnyPattern, records: Iterable[tuple[OrderedHeader, byt
         watermark = header.watermark
         for each in chain(batches, matcher.pass_time(watermark)):
             for record in each.records():
+                if ownership is not None and not ownership.owns(record):
+                    continue
                 found[json.dumps({name: value for name, value in json.loads(record.json).items() if name != "nth"})] += 1
     return found
 
@@ -107,7 +112,7 @@ def in_one(pattern: AnyPattern, bodies: Sequence[bytes]) -> Found:
 
 def in_parts(pattern: AnyPattern, bodies: Sequence[bytes], key: PartKey, parts: int, rng: random.Random) -> tuple[Found, int]:
     """Return what all parts report together, and how often a worker was killed."""
-    stage = DividingStage(f"STREAM flows PARTITION BY {key.field} PARTS {parts}")
+    stage = DividingStage(f"STREAM flows PARTITION BY {key.field or 'VERTEX'} PARTS {parts}")
     stage.write(registering(TOPICS, reader_of(pattern, stage.clock.now())))
     for body in bodies:
         stage.send(body)
@@ -117,7 +122,9 @@ def in_parts(pattern: AnyPattern, bodies: Sequence[bytes], key: PartKey, parts: 
     stage.run()
     found: Found = Counter()
     for part in stage.parts:
-        found += find_matches(pattern, stage.ordered(part))
+        named = part_in(part)
+        assert named is not None
+        found += find_matches(pattern, stage.ordered(part), Ownership.of(pattern, named) if key.is_vertex else None)
     return found, stage.kills
 
 
@@ -136,6 +143,8 @@ def edges_of(rng: random.Random, *, duplicates: bool = True) -> Sequence[Any]:
 def subgraph(rng: random.Random, report: Report) -> tuple[AnyPattern, PartKey, Sequence[Any]]:
     pattern = random_pattern(rng, PatternShape(max_edges=3, report=report))
     names = [edge.name for edge in pattern.edges]
+    if report is Report.ALL and rng.random() < 0.4:
+        return pattern, BY_VERTEX, edges_of(rng)
     key = PartKey(rng.choice(("n", "s")))
     more = equal(names, str(key.field)) if report is Report.ALL else [is_(name, str(key.field), 1) for name in names]
     return replace(pattern, predicates=(*pattern.predicates, *more)), key, edges_of(rng, duplicates=report is Report.ALL)
@@ -150,7 +159,7 @@ def events(rng: random.Random) -> tuple[AnyPattern, PartKey, Sequence[Any]]:
 
 def query(rng: random.Random) -> tuple[AnyPattern, PartKey, Sequence[Any]]:
     found = random_graph_query(rng, GraphQueryShape(closures=rng.random() < 0.3, max_atoms=2, max_symbols=2, max_heads=1))
-    key = PartKey(rng.choice(("src", "n")))
+    key = rng.choice((PartKey("src"), PartKey("n"), BY_VERTEX))
     if key.field == "n":
         inputs = [replace(each, conditions=(*each.conditions, is_(EDGE, "n", 1))) for each in found.inputs]
         found = replace(found, inputs=tuple(inputs))
@@ -160,6 +169,7 @@ def query(rng: random.Random) -> tuple[AnyPattern, PartKey, Sequence[Any]]:
 
 def test_local_patterns_of_every_family_find_the_same_in_parts_though_workers_are_killed() -> None:
     local: Counter[str] = Counter()
+    by_vertex = 0
     found_by_family: Counter[str] = Counter()
     kills = 0
     for seed in seeds(60):
@@ -182,21 +192,23 @@ def test_local_patterns_of_every_family_find_the_same_in_parts_though_workers_ar
         emitted, killed = in_parts(pattern, bodies, key, parts, rng)
         assert emitted == expected, (seed, pattern)
         local[kind] += 1
+        by_vertex += key.is_vertex and expected.total() > 0
         found_by_family[kind] += expected.total()
         kills += killed
     assert len(local) == 4, "some patterns of each family must be local"
     assert all(found_by_family[kind] for kind in local), "patterns of each family must find something"
+    assert by_vertex > 2, "some must be local by a vertex, and find something"
     assert kills > 20, "workers must be killed"
 
 
 def test_the_merged_parts_have_what_the_stream_has() -> None:
     for seed in seeds(15):
         rng = random.Random(seed)
-        key, parts = PartKey(rng.choice(("n", "src"))), rng.choice((2, 3, 8))
+        key, parts = rng.choice((PartKey("n"), PartKey("src"), BY_VERTEX)), rng.choice((2, 3, 8))
         records = one_key_an_id(edges_of(rng, duplicates=False), key, parts)
         # Edges of the newest time wait until the stream is past it: another part may have more of them.
         bodies = [*split_bodies(records, rng), b'{"ts": 1000000, "src": "v", "dst": "w", "label": "end", "id": "end"}\n']
-        stage = DividingStage(f"STREAM flows PARTITION BY {key.field} PARTS {parts}")
+        stage = DividingStage(f"STREAM flows PARTITION BY {key.field or 'VERTEX'} PARTS {parts}")
         stage.register("PATTERN p MATCH (v)-[e]->(w) ON flows WINDOW 5", stream=str(merge_parts(FLOWS, parts)))
         stage.run(1)
         for body in bodies:

@@ -114,7 +114,6 @@ def test_a_stream_without_a_statement_is_shown_without_one(deployment: Deploymen
         (f"{TEXT}\nPATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
         ("PATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
         ("STREAM flows FORMAT avro (SCHEMA 'a.avsc') EDGE (a)-[b]->(c) AT ts IN s", "SCHEMA 'a.avsc' is a file"),
-        ("STREAM flows EDGE (a)-[b]->(c) AT ts PARTITION BY VERTEX", "do not divide a stream by VERTEX"),
         (
             "STREAM flows EDGE (a)-[b]->(c) AT ts UNIT s",
             "counts times in s, and the streams of this deployment in ms: write UNIT ms",
@@ -126,7 +125,6 @@ def test_a_stream_without_a_statement_is_shown_without_one(deployment: Deploymen
         "a pattern too",
         "a pattern",
         "a format that services do not read",
-        "parts by vertex",
         "another unit",
     ],
 )

@@ -22,6 +22,7 @@ LOCAL = {
     "events": "PATTERN {name} SEQ(x:pay, NOT n:wire, y:pay) PARTITION BY tenant ON {stream} WITHIN 20",
     "query": "QUERY {name} SELECT u AS one, v MATCH (u)-[p:pay]->(v) WHERE p.tenant = 't1' ON {stream} WINDOW(40)",
 }
+STAR = {"star": "PATTERN {name} MATCH (a)-[x:pay]->(b), (c)-[y:pay]->(b) ORDER x < y ON {stream} WINDOW 40"}
 MERGED = {"any": "PATTERN {name} MATCH (a)-[x:pay]->(b)-[y:wire]->(c) ORDER x < y ON {stream} WINDOW 30"}
 
 
@@ -29,23 +30,24 @@ MERGED = {"any": "PATTERN {name} MATCH (a)-[x:pay]->(b)-[y:wire]->(c) ORDER x < 
 def http() -> Iterator[httpx2.Client]:
     """All services in one process, with the stream `one` and the stream `many`, which has four parts."""
     with serve(application(DevOptions(low_latency=True))) as url, httpx2.Client(base_url=url, timeout=60) as client:
-        for stream, clause in (("one", ""), ("many", "PARTITION BY tenant PARTS 4")):
+        clauses = {"one": "", "many": "PARTITION BY tenant PARTS 4", "ends": "PARTITION BY VERTEX PARTS 3"}
+        for stream, clause in clauses.items():
             text = f"STREAM {stream} SET tenant = tenant {clause}"
             assert client.put(f"/api/v1/streams/{stream}", json={"text": text}).status_code == 201, stream
         yield client
 
 
-def edges(count: int, seed: int) -> bytes:
+def edges(count: int, seed: int, at: int = 0) -> bytes:
     """Return edges with given ids, some of them deleted later, and one that is past every window of the others."""
-    rng, ts = random.Random(seed), 0
+    rng, ts = random.Random(seed), at
     written: list[dict[str, Any]] = []
     for number in range(count):
         ts += rng.choice((0, 1, 1, 2))
         ends = {"src": f"v{rng.randrange(9)}", "dst": f"v{rng.randrange(9)}", "label": rng.choice(("pay", "wire"))}
-        written.append({"ts": ts, **ends, "id": f"e{number}", "tenant": f"t{rng.randrange(5)}"})
+        written.append({"ts": ts, **ends, "id": f"e{at + number}", "tenant": f"t{rng.randrange(5)}"})
         if rng.random() < 0.1:
-            written.append({"ts": ts, "id": f"e{rng.randrange(number + 1)}", "op": "delete"})
-    written.append({"ts": ts + 1000, "src": "v", "dst": "w", "label": "end", "id": "end", "tenant": "t0"})
+            written.append({"ts": ts, "id": f"e{at + rng.randrange(number + 1)}", "op": "delete"})
+    written.append({"ts": ts + 1000, "src": "v", "dst": "w", "label": "end", "id": f"end{at}", "tenant": "t0"})
     return b"".join(json.dumps(each).encode() + b"\n" for each in written)
 
 
@@ -62,15 +64,15 @@ def matches_of(http: httpx2.Client, name: str) -> int | None:
     return None if counted is None else int(counted["matches"])
 
 
-def finds_the_same(http: httpx2.Client, name: str) -> bool:
-    """Whether a pattern found something, and the same in four parts as in one."""
+def finds_the_same(http: httpx2.Client, name: str, stream: str = "many") -> bool:
+    """Whether a pattern found something, and the same in a stream in parts as in one."""
     one = reports(http, f"{name}_one")
-    return bool(one) and reports(http, f"{name}_many") == one
+    return bool(one) and reports(http, f"{name}_{stream}") == one
 
 
-def backfill(http: httpx2.Client, name: str) -> dict[str, Any]:
+def backfill(http: httpx2.Client, name: str, since: int = 0) -> dict[str, Any]:
     """Search history for a pattern; return what is said of that when it is done."""
-    operation = http.post(f"/api/v1/patterns/{name}:backfill", json={}).json()["id"]
+    operation = http.post(f"/api/v1/patterns/{name}:backfill", json={"from": since}).json()["id"]
     wait_until(lambda: http.get(f"/api/v1/operations/{operation}").json()["state"] in {"done", "failed"}, PATIENCE)
     found: dict[str, Any] = http.get(f"/api/v1/operations/{operation}").json()
     assert found["state"] == "done", found
@@ -110,11 +112,32 @@ def test_a_backfill_finds_in_the_history_of_the_parts_what_it_finds_in_one(http:
     assert found[1]["matches"] == found[0]["matches"]
 
 
+def test_patterns_find_by_vertex_what_they_find_in_one(http: httpx2.Client) -> None:
+    """A star runs around its vertex in each part, and a path reads the parts merged; an edge is in two of them."""
+    texts = STAR | {"path": MERGED["any"]}
+    for name, text in texts.items():
+        for stream in ("one", "ends"):
+            whole = text.format(name=f"{name}_{stream}", stream=stream)
+            assert http.post("/api/v1/patterns", json={"text": whole}).status_code == 201
+    names = [f"{name}_{stream}" for name in texts for stream in ("one", "ends")]
+    wait_until(lambda: all(http.get(f"/api/v1/patterns/{name}").json()["state"] == "running" for name in names), PATIENCE)
+    body = edges(150, 2, at=1_000_000)
+    for stream in ("one", "ends"):
+        answer = http.post(f"/api/v1/streams/{stream}/edges", content=body, headers={"content-type": "application/x-ndjson"})
+        assert answer.status_code == 202
+    for name in texts:
+        wait_until(partial(finds_the_same, http, name, "ends"), PATIENCE)
+        found = [backfill(http, f"{name}_{stream}", 1_000_000)["matches"] for stream in ("one", "ends")]
+        assert found[1] == found[0] > 0
+    for name in names:
+        assert http.delete(f"/api/v1/patterns/{name}", headers={"If-Match": "*"}).status_code == 204
+
+
 def test_parts_are_shown_as_one_stream(http: httpx2.Client) -> None:
-    assert [each["name"] for each in http.get("/api/v1/streams").json()["streams"]] == ["many", "one"]
+    assert [each["name"] for each in http.get("/api/v1/streams").json()["streams"]] == ["ends", "many", "one"]
     shown, one = http.get("/api/v1/streams/many").json(), http.get("/api/v1/streams/one").json()
     assert (shown["parts"], one["parts"]) == (4, None)
-    assert shown["standing"]["read"] == one["standing"]["read"]
+    assert shown["standing"]["read"] == edges(200, 1).count(b"\n")
     assert shown["patterns"] == sorted(f"{name}_many" for name in LOCAL | MERGED)
 
 
@@ -137,4 +160,4 @@ def test_patterns_stop_in_every_part_and_the_stream_goes_with_its_parts(http: ht
     for name in LOCAL | MERGED:
         assert http.delete(f"/api/v1/patterns/{name}_many", headers={"If-Match": "*"}).status_code == 204
     wait_until(lambda: http.delete("/api/v1/streams/many").status_code in {204, 404}, PATIENCE, pause=0.5)
-    assert [each["name"] for each in http.get("/api/v1/streams").json()["streams"]] == ["one"]
+    assert [each["name"] for each in http.get("/api/v1/streams").json()["streams"]] == ["ends", "one"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import FatalError, InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_core.installing import line_for
-from graphtide_core.merged_streams import sources, whole_of
+from graphtide_core.merged_streams import part_in, sources
 from graphtide_core.ports.log import TopicSpec
 from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_log.deployment_topics import topics_on
@@ -285,7 +285,7 @@ class OverTheLog:
 
     def __call__(self, asked: OperationRecord, on_progress: Callable[[Progress], None], stop: Event) -> None:
         """See `Work`."""
-        streams = self._histories(StreamName(asked.stream))
+        streams = self._histories(StreamName(asked.stream), by_vertex=asked.by_vertex is True)
         unit = next(iter(streams.values())).unit()
         is_named = len(streams) > 1
         (history,) = (ordered_topics(streams),) if is_named else streams.values()
@@ -303,9 +303,15 @@ class OverTheLog:
             run.execute(run.backfill.prepare(), unit)
         shutil.rmtree(folder)
 
-    def _histories(self, stream: StreamName) -> dict[str, OrderedTopic | PartTopics]:
+    def _histories(self, stream: StreamName, *, by_vertex: bool) -> dict[str, OrderedTopic | PartTopics]:
         """Return the histories of the streams that an ordered stream consists of, by the names that patterns have for them."""
-        found: dict[str, list[OrderedTopic]] = {}
+        found: dict[str, OrderedTopic | PartTopics] = {}
         for name in sources(stream):
-            found.setdefault(whole_of(name), []).append(OrderedTopic(self.log, self.topics.ordered(name)))
-        return {name: PartTopics(tuple(topics)) if len(topics) > 1 else topics[0] for name, topics in found.items()}
+            topic, part = OrderedTopic(self.log, self.topics.ordered(name)), part_in(name)
+            if part is None:
+                found[name] = topic
+                continue
+            known = found.get(part.whole)
+            before = known.parts if isinstance(known, PartTopics) else {}
+            found[part.whole] = PartTopics({**before, part.number: topic}, by_vertex)
+        return found

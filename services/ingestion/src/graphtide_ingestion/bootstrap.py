@@ -175,7 +175,8 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
             options = replace(_sequencing(settings, division.stream), schemas=registry)
             return DividingWorker(log, topics, division, time, options)
         if is_merged(work):
-            return MergingWorker(log, topics, work, time, _merging(settings, work))
+            merging = replace(_merging(settings, work), by_vertex=divided.by_vertex(sources(work)))
+            return MergingWorker(log, topics, work, time, merging)
         options = replace(_sequencing(settings, whole_of(work)), schemas=registry)
         return SequencingWorker(log, topics, work, time, options)
 

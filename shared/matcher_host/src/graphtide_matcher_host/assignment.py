@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from graphtide_core.plans import HostedPlan
     from graphtide_core.time import TimeUnit
 
+    from graphtide_matcher_host.ownership import Ownership
+
 NO_STREAM: Final = StreamName("")
 
 
@@ -55,6 +57,7 @@ class Assignment:
         consumption: how far the pattern had consumed where others have reported to, if it consumes.
         desired: `RUNNING`, `PAUSED`, or `STOPPED` so that another host continues.
         until: offset where it is to stop, that of the first ordered record whose matches are not reported; None is at once.
+        ownership: which matches are reported, where another part may find them too; None reports all.
     """
 
     name: PatternName
@@ -73,6 +76,7 @@ class Assignment:
     consumption: ConsumptionCursor | None = None
     desired: State = State.RUNNING
     until: int | None = None
+    ownership: Ownership | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

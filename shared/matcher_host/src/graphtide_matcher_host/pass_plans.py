@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.consumption import ConsumptionCursor
     from graphtide_core.ids import PatternName
+    from graphtide_native.match_batch import EncodedMatch
 
     from graphtide_matcher_host.assignment import Assignment, Running
 
@@ -86,6 +87,11 @@ class PassPlans:
     def reports(self, name: PatternName, offset: int) -> bool:
         """Whether a pattern reports what the record at an offset completes."""
         return self._running[self._places[name]].reports(offset)
+
+    def owns(self, match: EncodedMatch) -> bool:
+        """Whether a match is reported here, and not by another part of the stream."""
+        ownership = self._running[self._places[match.pattern.name]].assignment.ownership
+        return ownership is None or ownership.owns(match)
 
     # ---- plans that come and go
 

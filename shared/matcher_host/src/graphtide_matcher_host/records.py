@@ -10,7 +10,7 @@ from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.consumption import ConsumptionCursor
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import PatternName, StreamName
-from graphtide_core.merged_streams import logical_stream, whole_of
+from graphtide_core.merged_streams import logical_stream, part_in, whole_of
 from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
@@ -28,6 +28,7 @@ from graphtide_wire.topics import MOST_ORDERED_BYTES, check_ordered
 from graphtide_matcher_host import tracing
 from graphtide_matcher_host.assignment import Assignment, PlanStatus, Refusal, State
 from graphtide_matcher_host.faults import PlanFaultError
+from graphtide_matcher_host.ownership import Ownership
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -123,7 +124,7 @@ class HostRecords:
             found = family_of(pattern).hosted(pattern, *plan_of(plan.plan))
         except (InvalidQueryError, ValueError) as error:
             raise PoisonRecordError(str(error), record.value) from error
-        unit, held = TimeUnit(plan.unit), plan.limits.effective
+        unit, held, part = TimeUnit(plan.unit), plan.limits.effective, part_in(plan.name)
         limits = Limits(held.partial_matches, held.state_bytes, held.policy, held.steps)
         return Assignment(
             name=PatternName(plan.name),
@@ -142,6 +143,7 @@ class HostRecords:
             consumption=_consumption_cursor(plan.consumption),
             desired=_DESIRED[plan.desired],
             until=plan.until,
+            ownership=Ownership.of(pattern, part) if plan.by_vertex is True and part is not None else None,
         )
 
     def refusal(self, record: Record, reason: str) -> Refusal:

@@ -148,7 +148,8 @@ class StreamPass:
         consumed: set[PatternName] = set()
         for matches in self._taken(batch, header.watermark):
             if self.plans.reports_from <= offset:
-                reported = [match for match in matches.records() if self._reports(match.pattern.name, offset)]
+                found = (match for match in matches.records() if self._reports(match.pattern.name, offset))
+                reported = [match for match in found if self.plans.owns(match)]
                 consumed.update(each.pattern.name for each in reported if each.pattern.consumes)
                 yield reported
         for name in consumed:

@@ -143,4 +143,6 @@ class DividingStage:
                 mortal, TOPICS, name_part(FLOWS, self.parts.index(name), len(self.parts)), self.clock, options
             )
         merged = merge_parts(FLOWS, len(self.parts))
-        return MergingWorker(mortal, TOPICS, merged, self.clock, Merging(linger_seconds=0.0, poll_seconds=0.0))
+        by_vertex = frozenset({FLOWS} if self.division.key.is_vertex else ())
+        merging = Merging(linger_seconds=0.0, poll_seconds=0.0, by_vertex=by_vertex)
+        return MergingWorker(mortal, TOPICS, merged, self.clock, merging)

@@ -175,6 +175,10 @@ class LabelFamily:
         """Return that an edge is in one part; by a vertex key that of its source reports it."""
         return Locality(key, owners=("source",) if key.is_vertex else ())
 
+    def owner(self, _pattern: LabelPattern, _locality: Locality, match: Mapping[str, Any], /) -> str:
+        """Return the source of the edge."""
+        return str(match["vertices"]["source"])
+
     def canonical(self, _pattern: LabelPattern, /) -> None:
         """Return None: each is matched by itself."""
 

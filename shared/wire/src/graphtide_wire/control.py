@@ -75,6 +75,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
 
     Of a stream in parts, `stream` is that of all its parts. `local` is true where each part matches the pattern by itself, and
     not there elsewhere. `source_ends` are those of the parts then, and the pattern has no `start`.
+    `by_vertex` is true where a vertex decides which part reports a match.
     """
 
     name: Name
@@ -94,6 +95,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
     source_ends: tuple[Count, ...] | msgspec.UnsetType = msgspec.UNSET
     lost: str | msgspec.UnsetType = msgspec.UNSET
     local: bool | msgspec.UnsetType = msgspec.UNSET
+    by_vertex: bool | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def ordered_streams(self) -> tuple[StreamName, ...]:
@@ -152,7 +154,8 @@ class PlanRecord(msgspec.Struct, frozen=True, rename={"consumption": "frontier"}
     `stopped`: the plan ends at that offset, or where its host is if that is later; null is at once. `registration` is that of
     the pattern. `consumption` is how far the pattern had consumed where others have reported to. `stream` is the ordered stream
     that the pattern is matched on, where the text names another: that of a stream in parts. The name of a plan for one part has
-    the part in it, as in `scan#3/8`; the text is that of the whole.
+    the part in it, as in `scan#3/8`; the text is that of the whole. With `by_vertex` it reports
+    the matches whose vertex is in the part; which vertex that is, the pattern's family says.
     """
 
     name: Name
@@ -174,6 +177,7 @@ class PlanRecord(msgspec.Struct, frozen=True, rename={"consumption": "frontier"}
     came_from: HostName | msgspec.UnsetType = msgspec.UNSET
     consumption: ConsumptionCursorForm | msgspec.UnsetType = msgspec.UNSET
     stream: Name | msgspec.UnsetType = msgspec.UNSET
+    by_vertex: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class ItemStatus(msgspec.Struct, frozen=True):

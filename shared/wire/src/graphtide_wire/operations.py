@@ -62,8 +62,8 @@ class OperationStatus(msgspec.Struct, frozen=True):
 class RunCut(msgspec.Struct, frozen=True):
     """Where the slices of a run begin, and where the last one ends: a process that continues the run cuts it as before.
 
-    `parts` is how many parts of a key each stretch of time has; absent without a key. `by` is the field that is the key; null is
-    by vertex.
+    `parts` is how many parts of a key each stretch of time has; absent without a key. `by` is the field that is the key; it is
+    null by vertex.
     """
 
     run: Name

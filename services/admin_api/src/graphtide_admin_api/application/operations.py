@@ -71,6 +71,7 @@ class Operations:
             end=end,
             engine=engine,
             limits=pattern.limits,
+            by_vertex=pattern.by_vertex,
         )
         self._write(asked)
         return Operation(asked, None)

@@ -12,7 +12,7 @@ from graphtide_core.merged_streams import is_merged, part_in, sources
 from graphtide_core.ports.log import TopicPartition
 from graphtide_wire.topics import DEFAULT_PARTITIONS
 
-from graphtide_admin_api.domain.placement import Placement, place
+from graphtide_admin_api.domain.placement import Placement, place, placement_of
 from graphtide_admin_api.domain.problems import ProblemError, no_pattern
 from graphtide_admin_api.domain.registration import (
     Moment,
@@ -114,7 +114,7 @@ class Patterns:
             if old is None:
                 raise no_pattern(name)
             check_match(old, if_match)
-            placement = Placement(StreamName(old.stream), old.local is True) if pattern is None else self._place(pattern)
+            placement = placement_of(old) if pattern is None else self._place(pattern)
             return apply_change(old, request, self._next_version(old), moment_of(placement.stream), placement)
 
         return self._changed(name, change, force=force)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
-from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import is_merged
 from graphtide_query import parse
 from graphtide_query.bursts import burst_of
@@ -27,7 +26,7 @@ from graphtide_wire.topics import check_ordered, check_stream
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from graphtide_admin_api.domain.placement import Placement
+from graphtide_admin_api.domain.placement import Placement, placement_of
 from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern, place_of
 
 if TYPE_CHECKING:
@@ -213,7 +212,7 @@ def apply_change(
         starts = record.state == "paused" and request.state == "active"
         new = replace(new, state=request.state)
         if starts:
-            new = _begin_anew(replace(new, lost=UNSET), Placement(StreamName(new.stream), new.local is True), moment)
+            new = _begin_anew(replace(new, lost=UNSET), placement_of(new), moment)
     return record if new == record else _mark(replace(new, updated_at=moment.now))
 
 
@@ -223,7 +222,7 @@ def _begin_anew(record: PatternRecord, placement: Placement, moment: Moment) -> 
     Of several streams, or of parts, it has where each ends: a merge that begins later goes back there. A pattern that each part
     matches by itself starts in each where that ends.
     """
-    placed = replace(record, stream=placement.stream, local=placement.is_local or UNSET)
+    placed = replace(record, stream=placement.stream, local=placement.is_local or UNSET, by_vertex=placement.by_vertex or UNSET)
     ends = tuple(moment.ends.get(each, 0) for each in placed.source_streams)
     start = None if placement.is_local else moment.ends.get(placement.stream)
     return replace(placed, start=start, source_ends=ends if is_merged(placement.stream) else UNSET)
@@ -286,7 +285,7 @@ def refuse_if_read(view: str, reading: Sequence[PatternRecord]) -> None:
 
 def renew(record: PatternRecord, version: int, moment: Moment) -> PatternRecord:
     """Return the record of a pattern that continues after a limit ended it."""
-    placement = Placement(StreamName(record.stream), record.local is True)
+    placement = placement_of(record)
     return _mark(_begin_anew(replace(record, state="active", version=version, updated_at=moment.now), placement, moment))
 
 

@@ -49,9 +49,6 @@ def read_statement(stream: str, text: str, unit: TimeUnit) -> StreamDefinition:
         check_decodable(definition)
     except UnreadableStreamError as error:
         raise _invalid(str(error)) from error
-    if definition.partition is not None and definition.partition.by is None:
-        detail = "services do not divide a stream by VERTEX: name a field, as in PARTITION BY src, or leave PARTITION BY out"
-        raise _invalid(detail)
     if definition.unit is not unit:
         detail = (
             f"the statement counts times in {definition.unit.value}, and the streams of this deployment in {unit.value}: "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import parts_of
+from graphtide_core.merged_streams import parts_of, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,16 @@ class DividedStreams:
         """
         statement = self._statements.of(stream)
         return None if statement is None else statement.division
+
+    def by_vertex(self, streams: Iterable[StreamName]) -> frozenset[StreamName]:
+        """Return the streams, parts of these among them, that are divided by vertex.
+
+        Raises:
+            TransientError: as `division_of`.
+        """
+        wholes = {whole_of(stream) for stream in streams}
+        found = ((stream, self.division_of(stream)) for stream in wholes)
+        return frozenset(stream for stream, division in found if division is not None and division.key.is_vertex)
 
     def works(self, streams: Iterable[StreamName]) -> frozenset[StreamName]:
         """Return the names of the work that streams need. Complexity: O(streams and parts).

@@ -74,6 +74,7 @@ class Merging:
         most_records: ordered records read at once.
         poll_seconds: how long a round waits for records at most.
         retention_ms: how long records of a merged stream that is made are kept; None for ever.
+        by_vertex: those of its streams whose parts have an edge in the parts of both its ends.
     """
 
     unit: TimeUnit = TimeUnit.MILLISECOND
@@ -84,6 +85,7 @@ class Merging:
     most_records: int = 16
     poll_seconds: float = 0.2
     retention_ms: int | None = None
+    by_vertex: frozenset[StreamName] = frozenset()
 
 
 class MergingWorker:
@@ -101,7 +103,7 @@ class MergingWorker:
         self._names = {place.topic: name for name, place in self._places.items()}
         self._reader: LogReader | None = None
         self._transactor: LogTransactor | None = None
-        self._merger = StreamMerger(sources(stream), options.unit)
+        self._merger = StreamMerger(sources(stream), options.unit, options.by_vertex)
         self._paused: set[StreamName] = set()
         self._metrics = MergerMetrics(self._id, stream, options.unit)
         self._timer = CommitTimer(clock)
@@ -135,7 +137,7 @@ class MergingWorker:
             if not reader.partitions(place.topic):
                 message = f"there is no topic {place.topic}"
                 raise TransientError(message)
-        self._merger = StreamMerger(sources(self._stream), self._options.unit)
+        self._merger = StreamMerger(sources(self._stream), self._options.unit, self._options.by_vertex)
         self._paused = set()
         self._timer.stop()
         last = last_before(reader, self._merged_place, reader.ends([self._merged_place])[self._merged_place][1])

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.merged_streams import part_in
 from graphtide_query.families import AUTO, SERVICES
 from graphtide_wire.control import HostName, PatternText, PlanRecord
 from graphtide_wire.plans import form_of
@@ -247,6 +248,7 @@ def _first(record: PatternRecord, start: int | None, known: Known, policy: Plann
         start=start,
         registration=record.registration,
         stream=UNSET if record.stream == ordered_stream(pattern_in(record.text)) else record.stream,
+        by_vertex=record.by_vertex if part_in(record.name) is not None else UNSET,
     )
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.ids import StreamName
+    from graphtide_core.merged_streams import NamedPart
     from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch
@@ -108,9 +109,10 @@ class SourceStream:
         traced: which of the head's edges belong to traces.
     """
 
-    def __init__(self, name: StreamName, decoder: OrderedDecoder) -> None:
-        """Start at the first record."""
+    def __init__(self, name: StreamName, decoder: OrderedDecoder, part: NamedPart | None = None) -> None:
+        """Start at the first record; of a part of a stream divided by vertex, take the edges whose sources it owns."""
         self.name = name
+        self._part = part
         self.next = 0
         self.head: EdgeBatch | None = None
         self.times: list[int] = []
@@ -212,6 +214,8 @@ class SourceStream:
             self._refused.append(Refused(ErrorCode.MALFORMED, str(error), value))
             return None
         self._refused += bad
+        if self._part is not None:
+            batch = batch.divide("src", self._part.parts)[self._part.number]
         self.times = batch.ts
         if self.times != sorted(self.times):
             self._refused.append(Refused(ErrorCode.MALFORMED, "its edges are not in order of time", value))

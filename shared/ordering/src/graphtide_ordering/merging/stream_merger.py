@@ -22,7 +22,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.merged_streams import logical_stream
+from graphtide_core.merged_streams import logical_stream, part_in, whole_of
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_log.window_log import Instant
 from graphtide_native.records import EdgeBatch
@@ -33,7 +33,7 @@ from graphtide_ordering.ordered_records import GoingOut, Stretch
 from graphtide_ordering.traces import Traces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Position, Record
@@ -60,10 +60,16 @@ class Merged(GoingOut[RejectedRecord]):
 class StreamMerger:
     """Merges streams."""
 
-    def __init__(self, streams: Sequence[StreamName], unit: TimeUnit) -> None:
-        """Start before the first record of each; call `restore` before the first is taken."""
+    def __init__(self, streams: Sequence[StreamName], unit: TimeUnit, by_vertex: Collection[StreamName] = ()) -> None:
+        """Start before the first record of each; call `restore` before the first is taken.
+
+        Parts of the streams that are divided `by_vertex` have an edge twice; it is taken from the part of its source.
+        """
         decoder = OrderedDecoder(streams, unit)
-        self._sources = {name: SourceStream(name, decoder) for name in sorted(streams)}
+        self._sources = {
+            name: SourceStream(name, decoder, part_in(name) if whole_of(name) in by_vertex else None)
+            for name in sorted(streams)
+        }
         self._passed = START
         self._epoch = self._ordered = self._numbered = self._placed = 0
         self._output = Merged()

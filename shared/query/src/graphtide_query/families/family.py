@@ -7,7 +7,7 @@ Code outside of a family asks `family_of(pattern)` and does not look at the patt
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot
 from graphtide_core.time import TimeUnit
@@ -137,6 +137,10 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
 
     def locality(self, pattern: P_contra, key: PartKey, /) -> Locality:
         """Return whether the parts of a stream may match a pattern by themselves. Complexity: O(events * conditions)."""
+        ...
+
+    def owner(self, pattern: P_contra, locality: Locality, match: Mapping[str, Any], /) -> str:
+        """Return the vertex that decides which part reports a match, given the match record; `locality` is by a vertex key."""
         ...
 
     def canonical(self, pattern: P_contra, /) -> str | None:

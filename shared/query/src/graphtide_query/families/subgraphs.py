@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.errors import InvalidQueryError
@@ -105,6 +105,10 @@ class SubgraphFamily:
         from graphtide_query.families.subgraph_locality import locality  # noqa: PLC0415 - streams in parts alone ask
 
         return locality(pattern, key)
+
+    def owner(self, _pattern: SubgraphPattern, locality: Locality, match: Mapping[str, Any], /) -> str:
+        """Return the vertex around which all edges are."""
+        return str(match["vertices"][locality.owners[0]])
 
     def canonical(self, pattern: SubgraphPattern, /) -> str | None:
         """Return the form of a pattern that reports matches; reported components depend on earlier ones."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.graph_query import EDGE, GraphQuery, Input, Output
@@ -96,6 +96,14 @@ class AlgebraFamily:
         from graphtide_query.families.algebra.locality import locality  # noqa: PLC0415 - streams in parts alone ask
 
         return locality(query, key)
+
+    def owner(self, query: GraphQuery, locality: Locality, match: Mapping[str, Any], /) -> str:
+        """Return the vertex in the column of a result that decides the part of all edges it follows from."""
+        number = next(number for number, each in enumerate(query.outputs) if each.label == match["label"])
+        column, columns = locality.owners[number], query.outputs[number].columns
+        if "bindings" in match:
+            return str(match["bindings"][column])
+        return str(match["src" if columns.index(column) == 0 else "dst"])
 
     def canonical(self, query: GraphQuery, /) -> None:
         """Return None: queries of one stream share operators even if they differ."""

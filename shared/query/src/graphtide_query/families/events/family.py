@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.event_expression import positive_events
 from graphtide_core.ids import PatternName, StreamName
@@ -87,6 +87,15 @@ class EventFamily:
         from graphtide_query.families.events.locality import locality  # noqa: PLC0415 - streams in parts alone ask
 
         return locality(pattern, key)
+
+    def owner(self, pattern: EventPattern, _locality: Locality, _match: Mapping[str, Any], /) -> str:
+        """Refuse: events have no vertices.
+
+        Raises:
+            LookupError: always.
+        """
+        message = f"no vertex decides which part reports {pattern.name!r}: it reads events"
+        raise LookupError(message)
 
     def canonical(self, pattern: EventPattern, /) -> None:
         """Return None: patterns of one stream share sub-patterns whether they are equal or not."""
