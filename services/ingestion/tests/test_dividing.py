@@ -135,7 +135,7 @@ def test_a_sender_is_not_idle_while_the_divider_is_away() -> None:
     stage.run()
     assert [row["id"] for own in in_parts(stage) for row in own] == ["b"], "the slow one holds the other"
     stage.send(lines(edge(20, "c", user="ann")), producer="slow")
-    stage.absent.add(FLOWS)
+    stage.absent.update(stage.dividers)
     stage.fall_silent()
     stage.absent.clear()
     stage.run()

@@ -30,6 +30,7 @@ from graphtide_log.memory import MemoryLog
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_native.spec import columns
+from graphtide_ordering.progress_reports import dividers_of
 from graphtide_ordering.statements import Statement
 from graphtide_query import parse, parse_streams
 from graphtide_query.planner import plan
@@ -84,12 +85,15 @@ def fill(log: Log, parts: int) -> tuple[Topics, Division | None]:
     return topics, division
 
 
-def read_to_the_end(worker: Worker, log: Log, place: TopicPartition) -> float:
-    """Run a worker until it has committed all of a raw partition; return the seconds of the processor that it took."""
+def read_to_the_end(worker: Worker, log: Log, place: TopicPartition, group: str | None = None) -> float:
+    """Run a worker until it has committed all of a raw partition; return the seconds of the processor that it took.
+
+    It commits for a group, or for that of its name.
+    """
     last = last_record(log, place)
     begun = time.process_time()
     worker.open()
-    step_past(worker, log, place, last)
+    step_past(worker, log, place, last, group)
     return time.process_time() - begun
 
 
@@ -103,12 +107,12 @@ def last_record(log: Log, place: TopicPartition) -> int:
     return last
 
 
-def step_past(worker: Worker, log: Log, place: TopicPartition, last: int) -> None:
+def step_past(worker: Worker, log: Log, place: TopicPartition, last: int, group: str | None = None) -> None:
     """Let an open worker commit all records up to one, and close it."""
-    with closing(log.reader(worker.name)) as group:
+    with closing(log.reader(group or worker.name)) as reader:
         while True:
             worker.step()
-            position = group.committed([place])[place]
+            position = reader.committed([place])[place]
             if position is not None and position.offset > last:
                 break
     worker.close()
@@ -146,8 +150,8 @@ def measure(log: Log, parts: int) -> Stages:
     streams: Sequence[StreamName] = (FLOWS,)
     if division is not None:
         streams = parts_of(FLOWS, parts)
-        worker = DividingWorker(log, topics, division, clock, options)
-        divide = read_to_the_end(worker, log, TopicPartition(topics.raw(FLOWS), 0))
+        worker = DividingWorker(log, topics, division, clock, options, partition=0)
+        divide = read_to_the_end(worker, log, TopicPartition(topics.raw(FLOWS), 0), dividers_of(topics, FLOWS))
     order = sum(order_part(log, topics, stream) for stream in streams)
     matched = [match(log, topics, stream) for stream in streams]
     scale = 1e6 / EDGES
@@ -183,8 +187,8 @@ def through_processes(kafka: str, parts: int, processes: int) -> float:
     if division is None:
         message = "a stream without parts is not shared"
         raise ValueError(message)
-    worker = DividingWorker(log, topics, division, SystemClock(), Sequencing())
-    read_to_the_end(worker, log, TopicPartition(topics.raw(FLOWS), 0))
+    worker = DividingWorker(log, topics, division, SystemClock(), Sequencing(), partition=0)
+    read_to_the_end(worker, log, TopicPartition(topics.raw(FLOWS), 0), dividers_of(topics, FLOWS))
     streams = parts_of(FLOWS, parts)
     context = multiprocessing.get_context("spawn")
     begin = context.Barrier(processes + 1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
@@ -143,7 +144,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     streams = _streams(log, topics, settings)
     appender = Appender(log)
     schemas, statements = StreamSchemas(log, topics), LastStatements(log, topics)
-    divided, verdicts = DividedStreams(statements), AwaitedVerdicts(log, topics)
+    divided, verdicts = DividedStreams(statements, partial(_raw_partitions, log, topics)), AwaitedVerdicts(log, topics)
     api = EdgesApi(
         log,
         topics,
@@ -171,9 +172,10 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         registry = SchemaRegistry(settings.schema_registry.get_secret_value(), time)
 
     def worker(work: StreamName) -> Worker:
-        if (division := divided.divided(work)) is not None:
+        if (found := divided.divided(work)) is not None:
+            division, partition = found
             options = replace(_sequencing(settings, division.stream), schemas=registry)
-            return DividingWorker(log, topics, division, time, options)
+            return DividingWorker(log, topics, division, time, options, partition=partition)
         if is_merged(work):
             merging = replace(_merging(settings, work), by_vertex=divided.by_vertex(sources(work)))
             return MergingWorker(log, topics, work, time, merging)
@@ -280,6 +282,11 @@ def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
         heartbeat_seconds=settings.heartbeat_seconds,
         retention_ms=settings.retention_ms,
     )
+
+
+def _raw_partitions(log: Log, topics: Topics, stream: StreamName) -> int:
+    with closing(log.reader(None)) as reader:
+        return len(reader.partitions(topics.raw(stream)))
 
 
 def _heartbeat_seconds(settings: Settings, streams: Iterable[StreamName]) -> float:

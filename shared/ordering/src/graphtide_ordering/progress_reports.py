@@ -6,7 +6,7 @@ or the other.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -36,6 +36,16 @@ def sequencer_of(topics: Topics, stream: StreamName) -> str:
     return f"{topics.prefix}.sequencer.{stream}"
 
 
+def dividers_of(topics: Topics, stream: StreamName) -> str:
+    """Return the group of the dividers of a stream."""
+    return f"{topics.prefix}.divider.{stream}"
+
+
+def divider_of(topics: Topics, stream: StreamName, partition: int) -> str:
+    """Return the transactional id of the divider of a raw partition."""
+    return f"{dividers_of(topics, stream)}/{partition}"
+
+
 def micro_batches_of(topics: Topics, stream: StreamName) -> str:
     """Return the group that marks the micro-batches of a stream in its ordered topic."""
     return f"{topics.prefix}.preprocess.{stream}"
@@ -53,7 +63,8 @@ def progress_of(log: Log, topics: Topics, stream: StreamName, parts: int | None 
     if is_merged(stream):
         return None
     if parts is not None:
-        divided = progress_of(log, topics, stream) or StreamProgress()
+        with closing(log.reader(dividers_of(topics, stream))) as reader:
+            divided = list(_read_remembered(reader.committed(reader.partitions(topics.raw(stream))).values()))
         ordered = (progress_of(log, topics, part) for part in parts_of(stream, parts))
         return _together(divided, [each for each in ordered if each is not None])
     reader = log.reader(sequencer_of(topics, stream))
@@ -73,21 +84,20 @@ def progress_of(log: Log, topics: Topics, stream: StreamName, parts: int | None 
     )
 
 
-def _together(divided: StreamProgress, ordered: Sequence[StreamProgress]) -> StreamProgress | None:
-    """Return the progress of a stream from that of its divider and of its parts; None if no part was ever put in order."""
+def _together(divided: Sequence[StreamProgress], ordered: Sequence[StreamProgress]) -> StreamProgress | None:
+    """Return the progress of a stream from that of its dividers and of its parts; None if no part was ever put in order."""
     if not ordered:
         return None
     slowest = min(ordered, key=lambda each: (each.epoch, each.watermark is not None, each.watermark or 0))
     newest = [each.newest for each in ordered if each.newest is not None]
-    counted = divided.counted.plus(sum_of(each.counted for each in ordered))
-    recent = divided.recent.plus(sum_of(each.recent for each in ordered))
-    first = divided.first or next((each.first for each in ordered if each.first is not None), None)
+    counted, recent = (sum_of(each.counted for each in divided), sum_of(each.recent for each in divided))
+    first = next((each.first for each in (*divided, *ordered) if each.first is not None), None)
     return msgspec.structs.replace(
         slowest,
         newest=max(newest, default=None),
-        counted=msgspec.structs.replace(counted, read=divided.counted.read),
-        recent=msgspec.structs.replace(recent, read=divided.recent.read),
-        left_out=max(each.left_out for each in (divided, *ordered)),
+        counted=msgspec.structs.replace(counted.plus(sum_of(each.counted for each in ordered)), read=counted.read),
+        recent=msgspec.structs.replace(recent.plus(sum_of(each.recent for each in ordered)), read=recent.read),
+        left_out=max(each.left_out for each in (*divided, *ordered)),
         first=first,
     )
 

@@ -91,7 +91,7 @@ class ResetRecord:
 
 @dataclass(frozen=True, slots=True)
 class AllDividedRecord:
-    """A record that says that all which was sent to the stream so far is divided; see `graphtide_wire.raw.ALL_DIVIDED`."""
+    """A record that says that all of a raw partition is divided so far; see `graphtide_wire.raw.ALL_DIVIDED`."""
 
     record: Record
 

@@ -101,9 +101,9 @@ class StreamDivider:
             self._divide(group, decoded, ordinal)
         return decoded.pieces
 
-    def say_all_divided(self) -> None:
-        """Say to each part that all which was sent so far is divided: only then may it take a silent sender for idle."""
-        self.divided.messages += [raw.encode_all_divided(topic) for topic in self._topics]
+    def say_all_divided(self, partition: int) -> None:
+        """Say to each part that all of a raw partition is divided: only then may it take a silent sender for idle."""
+        self.divided.messages += [raw.encode_all_divided(topic, partition) for topic in self._topics]
 
     def _count(self, decoded: Decoded) -> None:
         divided = self.divided

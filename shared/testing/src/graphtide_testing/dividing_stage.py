@@ -47,7 +47,7 @@ class DividingStage:
     fuse: Fuse = field(default_factory=Fuse)
     kills: int = 0
     absent: set[str] = field(default_factory=set)
-    """Names of streams whose workers do nothing."""
+    """Names of workers that do nothing."""
 
     def __post_init__(self) -> None:
         """Make the topics, state the statement, and put the workers together."""
@@ -61,7 +61,9 @@ class DividingStage:
         for key in (statement_key(FLOWS), version_key(FLOWS, 1)):
             self.write(Message(TOPICS.statements, key, encode_statement(record)))
         self.parts = parts_of(FLOWS, division.parts)
-        self._workers: dict[str, Worker | None] = dict.fromkeys((FLOWS, *self.parts, merge_parts(FLOWS, division.parts)))
+        self.dividers = tuple(f"{FLOWS}/{number}" for number in range(self.partitions))
+        names = (*self.dividers, *self.parts, merge_parts(FLOWS, division.parts))
+        self._workers: dict[str, Worker | None] = dict.fromkeys(names)
 
     def write(self, *messages: Message) -> None:
         """Write messages to the log."""
@@ -136,8 +138,9 @@ class DividingStage:
         options = Sequencing(
             ordering=Ordering(self.lateness, IDLE), linger_seconds=0.0, most_records=self.most_records, poll_seconds=0.0
         )
-        if name == FLOWS:
-            return DividingWorker(mortal, TOPICS, self.division, self.clock, options)
+        if name in self.dividers:
+            partition = self.dividers.index(name)
+            return DividingWorker(mortal, TOPICS, self.division, self.clock, options, partition=partition)
         if name in self.parts:
             return SequencingWorker(
                 mortal, TOPICS, name_part(FLOWS, self.parts.index(name), len(self.parts)), self.clock, options

@@ -66,7 +66,7 @@ REQUESTED_BY: Final = "graphtide-requested-by"
 RESET_WATERMARK: Final = "reset-watermark"
 
 ALL_DIVIDED: Final = "all-divided"
-"""The command that says to a part: all that was sent to the stream so far is divided, so who is silent has sent nothing."""
+"""The command that says to a part: all of a raw partition of the stream is divided, so who is silent there has sent nothing."""
 
 LONGEST_TRACEPARENT: Final = 100
 """Characters of a trace's name; a longer one is none."""
@@ -182,9 +182,9 @@ def encode_reset(topic: str, reset: Reset) -> Message:
     return Message(topic, None, b"", headers, partition=0)
 
 
-def encode_all_divided(topic: str) -> Message:
-    """Return the message that says that all is divided, for the topic's first partition."""
-    return Message(topic, None, b"", names.drop_empty((COMMAND, ALL_DIVIDED)), partition=0)
+def encode_all_divided(topic: str, partition: int) -> Message:
+    """Return the message that says that all of a raw partition is divided, for that partition of a part."""
+    return Message(topic, None, b"", names.drop_empty((COMMAND, ALL_DIVIDED)), partition=partition)
 
 
 def decode(record: Record) -> RawEdges:

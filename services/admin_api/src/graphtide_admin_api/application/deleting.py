@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import logical_stream, sources, whole_of
+from graphtide_core.merged_streams import is_merged, logical_stream, sources, whole_of
 from graphtide_core.ports.log import Message
-from graphtide_ordering.progress_reports import sequencer_of
+from graphtide_ordering.progress_reports import divider_of, sequencer_of
 from graphtide_telemetry import events
 from graphtide_wire.stream_schema import SOURCES, schema_key
 from graphtide_wire.stream_statement import statement_key, version_key
@@ -62,7 +63,9 @@ class Deleting:
             if not there and self._view.statistics(name) is None:
                 raise ProblemError(404, "not-found", f"there is no stream {name!r}")
             for each in going:
-                self._shut_out_sequencer(each)
+                self._shut_out(sequencer_of(self._topics, each))
+            for number in range(self._raw_partitions(stream)):
+                self._shut_out(divider_of(self._topics, stream, number))
             self._log.admin().delete(sorted(there))
             for each in going:
                 self._forget(each)
@@ -94,9 +97,15 @@ class Deleting:
             detail = f"patterns of stream {name!r} were deleted a moment ago and are being stopped; try again"
             raise ProblemError(409, "stream-in-use", detail, headers={"Retry-After": "1"})
 
-    def _shut_out_sequencer(self, stream: StreamName) -> None:
-        """Take the sequencer's id: none of its open records can go out to a later stream of the same name."""
-        transactor = self._log.transactor(sequencer_of(self._topics, stream))
+    def _raw_partitions(self, stream: StreamName) -> int:
+        if is_merged(stream):
+            return 0
+        with closing(self._log.reader(None)) as reader:
+            return len(reader.partitions(self._topics.raw(stream)))
+
+    def _shut_out(self, id: str) -> None:
+        """Take the id of a sequencer or a divider: none of its open records can go out to a later stream of the same name."""
+        transactor = self._log.transactor(id)
         try:
             transactor.open()
         finally:

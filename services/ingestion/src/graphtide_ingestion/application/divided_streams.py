@@ -1,7 +1,7 @@
 """The work that streams need, by their statements: a stream that is not divided has a sequencer, a divided one more.
 
-A divided stream has a divider, and each of its parts has a sequencer. Work has a name, by which replicas share it: that of the
-stream or part that is put in order. The name of a divider is the stream and the number of its parts, as in `payments/8`.
+Each raw partition of a divided stream has a divider, and each part has a sequencer. Replicas share work by its name. That is
+the stream or part that is put in order. A divider has the number of parts and the partition in it, too: `payments/8/0`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import parts_of, whole_of
+from graphtide_core.merged_streams import has_parts, parts_of, whole_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from graphtide_ordering.division import Division
 
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 class DividedStreams:
     """Knows which streams are divided, by their last statements; safe for threads."""
 
-    def __init__(self, statements: LastStatements) -> None:
-        """Follow statements, which another worker reads."""
+    def __init__(self, statements: LastStatements, partitions_of: Callable[[StreamName], int]) -> None:
+        """Follow statements, which another worker reads; `partitions_of` asks the log for the raw partitions of a stream."""
         self._statements = statements
+        self._partitions_of = partitions_of
+        self._partitions: dict[StreamName, int] = {}
 
     def division_of(self, stream: StreamName) -> Division | None:
         """Return how a stream is divided; None if it is not.
@@ -49,24 +51,30 @@ class DividedStreams:
         """Return the names of the work that streams need. Complexity: O(streams and parts).
 
         Raises:
-            TransientError: as `division_of`.
+            TransientError: as `division_of`; or the log does not answer.
         """
         found: set[StreamName] = set()
+        partitions: dict[StreamName, int] = {}
         for stream in streams:
             division = self.division_of(stream)
             if division is None:
                 found.add(stream)
-            else:
-                found |= {StreamName(f"{stream}/{division.parts}"), *parts_of(stream, division.parts)}
+                continue
+            partitions[stream] = self._partitions.get(stream) or self._partitions_of(stream)
+            found |= {StreamName(f"{stream}/{division.parts}/{number}") for number in range(partitions[stream])}
+            found.update(parts_of(stream, division.parts))
+        # A stream that is gone may come again with others.
+        self._partitions = partitions
         return frozenset(found)
 
-    def divided(self, work: str) -> Division | None:
-        """Return what a work divides; None if the work is none of dividing.
+    def divided(self, work: str) -> tuple[Division, int] | None:
+        """Return what a work divides, and its raw partition; None if the work is none of dividing.
 
         Raises:
             TransientError: as `division_of`.
         """
-        stream, mark, parts = work.partition("/")
-        if not mark or not parts.isdigit() or "#" in stream:
+        stream, *numbers = work.split("/")
+        if len(numbers) < 2 or has_parts(stream):
             return None
-        return self.division_of(StreamName(stream))
+        division = self.division_of(StreamName(stream))
+        return None if division is None else (division, int(numbers[1]))

@@ -1,14 +1,16 @@
-"""The work of a divided stream: its raw records in, raw records of its parts and dead letters out, each exactly once.
+"""The work of a divider: records of a raw partition in, raw records of the parts and dead letters out, each exactly once.
 
 A round reads, and lets `graphtide_ordering.stream_divider` decide. It commits the output together with the positions once it is
 large or old enough. A crash forgets all that happens in between. No edge waits here, so reading continues at the position.
 
-The sequencer of the stream and its divider have one transactional id and one form of positions. So a stream that is divided
-continues where its sequencer was: edges that waited there go to the parts.
+Each raw partition of a divided stream has a divider, so they divide side by side. A stream that is divided for the first time
+continues where its sequencer was, so edges that waited there go to the parts. The sequencer writes to no part, so it matters to
+none when it ends.
 """
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -17,7 +19,7 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_log.committed_offset_check import CommittedOffsetCheck
 from graphtide_ordering.dead_letters import letter_of
 from graphtide_ordering.positions import PartitionPosition, read_remembered
-from graphtide_ordering.progress_reports import sequencer_of
+from graphtide_ordering.progress_reports import divider_of, dividers_of, sequencer_of
 from graphtide_ordering.raw_groups import RawGroup, group_records
 from graphtide_ordering.stream_divider import StreamDivider
 from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
@@ -50,8 +52,8 @@ _LOG = structlog.get_logger()
 _MOST_MESSAGES: Final = 4_096
 """Raw records of parts in one transaction, about."""
 
-_ALL_DIVIDED_SECONDS: Final = 0.5
-"""How often parts hear that all is divided."""
+_ALL_DIVIDED_SECONDS: Final = (0.5, 5.0)
+"""How often parts hear that all is divided: a quarter of the time after which a sender is idle, within these bounds."""
 
 _LONGEST_ROUND_SECONDS: Final = 0.1
 """How long edges may wait for others of their round."""
@@ -60,34 +62,36 @@ _LONGEST_ROUND_SECONDS: Final = 0.1
 class DividingWorker:
     """A `Worker`."""
 
-    def __init__(self, log: Log, topics: Topics, division: Division, clock: Clock, options: Sequencing) -> None:
-        """Divide one stream; nothing happens before `open`."""
+    def __init__(
+        self, log: Log, topics: Topics, division: Division, clock: Clock, options: Sequencing, *, partition: int
+    ) -> None:
+        """Divide a raw partition of a stream; nothing happens before `open`."""
         stream = division.stream
+        self._partition = partition
         self._log = log
         self._topics = topics
         self._stream = stream
         self._division = division
         self._clock = clock
         self._options = options
-        self._id = sequencer_of(topics, stream)
+        self._id, self._group = divider_of(topics, stream, partition), dividers_of(topics, stream)
         self._reader: LogReader | None = None
         self._transactor: LogTransactor | None = None
         self._registered: RegisteredLookbacks | None = None
         self._statements: StreamStatements | None = None
         self._divider = StreamDivider(topics, division, options.ordering.ahead)
-        self._places: dict[int, TopicPartition] = {}
-        self._positions: dict[int, PartitionPosition] = {}
+        self._place = TopicPartition(topics.raw(stream), partition)
+        self._position = PartitionPosition()
         self._progress = StreamProgress()
-        self._went_out = (0, 0)
         self._metrics = DividerMetrics(self._id, stream)
         self._timer = CommitTimer(clock)
-        self._patterns_at = self._read_at = self._said_at = 0.0
+        self._patterns_at = self._said_at = 0.0
         self._statement_asked = 0
-        self._committed_offset_check = CommittedOffsetCheck(self._id, TopicPartition(topics.ordered(stream), 0))
+        self._committed_offset_check = CommittedOffsetCheck(self._group, TopicPartition(topics.ordered(stream), 0))
 
     @property
     def name(self) -> str:
-        """What logs call it: the transactional id and the group, too."""
+        """What logs call it: the transactional id, too."""
         return self._id
 
     def open(self) -> None:
@@ -97,17 +101,17 @@ class DividingWorker:
             TransientError: a topic is not there, or the log does not answer.
             FatalError: the positions are not a divider's or a sequencer's.
         """
-        opening = open_sequencer(self._log, self._topics, self._stream, self._id, self._options.schemas)
-        self._transactor, self._reader, self._places = opening.transactor, opening.reader, opening.places
+        opening = open_sequencer(self._log, self._topics, self._stream, self._id, self._options.schemas, group=self._group)
+        self._transactor, self._reader = opening.transactor, opening.reader
         self._registered, self._statements = opening.registered, opening.statements
-        partitions, retention_ms = len(self._places), self._options.retention_ms
+        partitions, retention_ms = len(opening.places), self._options.retention_ms
         for part in parts_of(self._stream, self._division.parts):
             self._log.admin().ensure(self._topics.of_stream(part, partitions=partitions, retention_ms=retention_ms))
         self._divider = StreamDivider(self._topics, self._division, self._options.ordering.ahead)
         self._divider.read(self._attributes(self._registered, self._statements))
         self._statement_asked = 0
         self._timer.stop()
-        self._read_at, self._said_at = self._clock.monotonic(), 0.0
+        self._said_at = 0.0
         self._restore(self._reader)
         self._metrics.follow()
 
@@ -120,7 +124,6 @@ class DividingWorker:
         for group in group_records(records):
             self._take(group)
             self._timer.start()
-            self._read_at = self._clock.monotonic()
             if self._is_full() or self._timer.has_run(_LONGEST_ROUND_SECONDS):
                 self._commit()
         if reader.at_end():
@@ -136,22 +139,18 @@ class DividingWorker:
         self._metrics.close()
 
     def _restore(self, reader: LogReader) -> None:
-        """Continue from the last commit."""
+        """Continue from the last commit; before the first one, where the sequencer of the undivided stream was."""
         transactor = open_worker(self._transactor, self.name)
-        committed = self._committed_offset_check.settled(reader, list(self._places.values()), lambda _: None, transactor)
-        self._progress, self._went_out = StreamProgress(), (0, 0)
-        self._positions = {}
-        for number, place in self._places.items():
-            position = committed[place]
-            if position is None:
-                self._positions[number] = PartitionPosition(0, number * ORDINALS_OF_A_PARTITION)
-                continue
-            found = read_remembered(position)
-            self._positions[number] = PartitionPosition(position.offset, found.ordinal)
-            self._went_out = max(self._went_out, (found.ordered, found.numbered))
-            if found.counted.is_after(self._progress.counted):
-                self._progress = found.stream_progress
-        reader.assign({place: self._positions[number].next for number, place in self._places.items()})
+        position = self._committed_offset_check.settled(reader, [self._place], lambda _: None, transactor)[self._place]
+        self._progress = StreamProgress()
+        if position is not None:
+            self._progress = read_remembered(position).stream_progress
+        else:
+            with closing(self._log.reader(sequencer_of(self._topics, self._stream))) as sequencer:
+                position = sequencer.committed([self._place])[self._place]
+        ordinal = self._partition * ORDINALS_OF_A_PARTITION if position is None else read_remembered(position).ordinal
+        self._position = PartitionPosition(0 if position is None else position.offset, ordinal)
+        reader.assign({self._place: self._position.next})
 
     def _take(self, group: RawGroups) -> None:
         statements = open_worker(self._statements, self.name)
@@ -161,25 +160,21 @@ class DividingWorker:
                 self._statement_asked = group.statement
                 statements.poll()
         statement = statements.last
-        position = self._positions[group.partition]
         reading = None if statement is None or statement.is_removed else statement
-        for piece in self._divider.take(group, position.ordinal, reading):
-            position.read(piece.record.offset, piece.ordinals, None)
+        for piece in self._divider.take(group, self._position.ordinal, reading):
+            self._position.read(piece.record.offset, piece.ordinals, None)
 
     def _say_all_divided(self) -> None:
-        """Say to the parts now and then that all is divided, until they know that every sender is silent.
-
-        Under a live clock they hear it for good, as their time goes on by it.
-        """
+        """Say to the parts now and then that all is divided: often under a live clock, as their time goes on by it."""
         now, ordering = self._clock.monotonic(), self._options.ordering
         statement = None if self._statements is None else self._statements.last
         if statement is not None:
             ordering = statement.ordering(ordering, self._options.unit)
-        are_idle = now - self._read_at > 2 * ordering.idle_seconds + _ALL_DIVIDED_SECONDS
-        if now - self._said_at < _ALL_DIVIDED_SECONDS or (are_idle and not ordering.live):
+        often, seldom = _ALL_DIVIDED_SECONDS
+        if now - self._said_at < (often if ordering.live else min(max(often, ordering.idle_seconds / 4), seldom)):
             return
         self._said_at = now
-        self._divider.say_all_divided()
+        self._divider.say_all_divided(self._partition)
         self._timer.start()
 
     def _is_full(self) -> bool:
@@ -195,10 +190,7 @@ class DividingWorker:
         transactor.begin()
         transactor.write(divided.messages)
         transactor.write(letter_of(topic, each, self._clock) for each in divided.rejected)
-        positions = {
-            self._places[number]: each.position(self._progress, *self._went_out, {}) for number, each in self._positions.items()
-        }
-        transactor.commit(self._id, positions)
+        transactor.commit(self._group, {self._place: self._position.position(self._progress, 0, 0, {})})
         self._metrics.committed(divided)
         self._timer.stop()
 

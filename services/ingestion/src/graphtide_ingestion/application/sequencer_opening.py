@@ -41,13 +41,21 @@ class Opening:
     places: dict[int, TopicPartition]
 
 
-def open_sequencer(log: Log, topics: Topics, stream: StreamName, id: str, schemas: Callable[[int], bytes] | None) -> Opening:
-    """Shut out the last owner of an id, and read what was registered by then.
+def open_sequencer(
+    log: Log,
+    topics: Topics,
+    stream: StreamName,
+    id: str,
+    schemas: Callable[[int], bytes] | None,
+    *,
+    group: str | None = None,
+) -> Opening:
+    """Shut out the last owner of an id, and read what was registered by then; the reader is of a group, or of the id.
 
     Raises:
         TransientError: a topic is not there, or the log does not answer.
     """
-    transactor, reader = log.transactor(id), log.reader(id)
+    transactor, reader = log.transactor(id), log.reader(group or id)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix=id) as threads:
         taken = threads.submit(transactor.open)
         places = threads.submit(_find_places, reader, topics.raw(stream))

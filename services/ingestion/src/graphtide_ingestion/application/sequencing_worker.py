@@ -125,7 +125,7 @@ class SequencingWorker:
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._timer = CommitTimer(clock)
         self._patterns_at = 0.0
-        self._divided_at: float | None = None
+        self._divided_at: dict[int, float] = {}
         self._statement_version = self._statement_asked = 0
         self._committed_offset_check = CommittedOffsetCheck(self._id, TopicPartition(self._packing.topic, 0))
 
@@ -155,7 +155,7 @@ class SequencingWorker:
         self._stream_sequencer.read(self._registered.attributes(self._whole))
         self._stream_sequencer.know(self._statements.versions)
         self._timer.stop()
-        self._divided_at = None
+        self._divided_at = {}
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
         starts, unread = self._restore(reader, self._committed(reader, last, self._transactor))
         reported = None if last is None else LastRecord.by(last)
@@ -179,10 +179,10 @@ class SequencingWorker:
             if self._is_full() or self._timer.has_run(_LONGEST_ROUND_SECONDS):
                 self._commit()
             if isinstance(group, AllDividedRecord):
-                self._divided_at = as_of
+                self._divided_at[group.partition] = as_of
         # Not now: a commit may have taken long, and what sources sent meanwhile was not read.
-        heard_at = as_of if self._whole == self._stream else self._divided_at
-        if heard_at is not None:
+        heard_at = as_of if self._whole == self._stream else min(self._divided_at.values(), default=0.0)
+        if self._whole == self._stream or len(self._divided_at) == len(self._places):
             sequencer.look_around(heard_at, at_end=reader.at_end())
         if not self._has_nothing():
             self._timer.start()
