@@ -311,4 +311,4 @@ def test_a_query_over_several_streams_is_refused_of_history(tmp_path: Path) -> N
     stream.write_text(HEADER + ROWS)
     ended = graphtide("backfill", query, stream, "--from", "0", "--to", "10", "--output", tmp_path / "out.parquet")
     assert ended.returncode == 2
-    assert "history is of one stream, and query 'r' reads 2: s, t; match it on the command line" in ended.stderr
+    assert "history is of one stream, and query 'r' reads 2: s, t; give the history of each by --input" in ended.stderr

@@ -14,6 +14,7 @@ _STREAM: Final[dict[str, Any]] = {
     "end": 17,
     "dead_letters": 1,
     "patterns": ["fan_out"],
+    "parts": None,
 }
 _PROGRESS: Final[dict[str, Any]] = {
     "epoch": 0,
