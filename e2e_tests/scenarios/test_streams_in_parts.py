@@ -110,15 +110,20 @@ def in_one(pattern: AnyPattern, bodies: Sequence[bytes]) -> Found:
     )
 
 
-def in_parts(pattern: AnyPattern, bodies: Sequence[bytes], key: PartKey, parts: int, rng: random.Random) -> tuple[Found, int]:
-    """Return what all parts report together, and how often a worker was killed."""
-    stage = DividingStage(f"STREAM flows PARTITION BY {key.field or 'VERTEX'} PARTS {parts}")
-    stage.write(registering(TOPICS, reader_of(pattern, stage.clock.now())))
+def send_with_kills(stage: DividingStage, bodies: Sequence[bytes], rng: random.Random) -> None:
+    """Send bodies while workers are killed now and then."""
     for body in bodies:
         stage.send(body)
         stage.fuse.length = rng.choice((0, rng.randrange(1, 300)))
         stage.run(2)
     stage.fuse.length = 0
+
+
+def in_parts(pattern: AnyPattern, bodies: Sequence[bytes], key: PartKey, parts: int, rng: random.Random) -> tuple[Found, int]:
+    """Return what all parts report together, and how often a worker was killed."""
+    stage = DividingStage(f"STREAM flows PARTITION BY {key.field or 'VERTEX'} PARTS {parts}")
+    stage.write(registering(TOPICS, reader_of(pattern, stage.clock.now())))
+    send_with_kills(stage, bodies, rng)
     stage.run()
     found: Found = Counter()
     for part in stage.parts:
@@ -211,11 +216,7 @@ def test_the_merged_parts_have_what_the_stream_has() -> None:
         stage = DividingStage(f"STREAM flows PARTITION BY {key.field or 'VERTEX'} PARTS {parts}")
         stage.register("PATTERN p MATCH (v)-[e]->(w) ON flows WINDOW 5", stream=str(merge_parts(FLOWS, parts)))
         stage.run(1)
-        for body in bodies:
-            stage.send(body)
-            stage.fuse.length = rng.choice((0, rng.randrange(1, 300)))
-            stage.run(2)
-        stage.fuse.length = 0
+        send_with_kills(stage, bodies, rng)
         stage.fall_silent()
         merged = [
             (row["ts"], row["id"])
