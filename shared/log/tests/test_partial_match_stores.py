@@ -30,7 +30,8 @@ class TestMemoryPartialMatches(PartialMatchContract):
 class TestRedisPartialMatches(PartialMatchContract):
     @pytest.fixture
     def store(self, redis_server: str) -> Iterator[PartialMatchStore]:
-        store = RedisPartialMatches(redis_server)
+        # A server that waits for a busy machine is not lost.
+        store = RedisPartialMatches(redis_server, timeout=60.0)
         yield store
         store.close()
 
