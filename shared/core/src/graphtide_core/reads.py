@@ -6,7 +6,7 @@ that is not named, and what is further back than the lookback.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.merged_streams import merge
@@ -71,8 +71,3 @@ class Reads:
     def stream(self) -> StreamName:
         """The one whose ordered edges it takes: of several streams, what they are merged to."""
         return merge(self.streams)
-
-    @property
-    def of_ordered(self) -> Reads:
-        """The same of the one stream whose ordered edges it takes."""
-        return replace(self, streams=(self.stream,))

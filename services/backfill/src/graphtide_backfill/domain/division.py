@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass
 from functools import reduce
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ from graphtide_query.families import family_of
 from graphtide_backfill.domain.key_columns import parts_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.stream_windows import StreamWindows
@@ -126,16 +126,18 @@ class Owners:
         """Take the part of a division; None is the whole."""
         self._division = division
         self._part = part
-        self._names: dict[str, tuple[str, ...]] = {}
+        self._localities: dict[str, Locality] = {}
 
     def report(self, pattern: AnyPattern, record: bytes) -> bool:
         """Return whether the part reports a match record of a pattern. Complexity: O(length of the record)."""
         if self._division is None or not self._division.key.is_vertex:
             return True
-        names = self._names.get(pattern.name)
-        if names is None:
-            names = self._names[pattern.name] = family_of(pattern).locality(pattern, self._division.key).owners
-        return not names or part_of(_owner(json.loads(record), pattern, names), self._division.parts) == self._part
+        family, locality = family_of(pattern), self._localities.get(pattern.name)
+        if locality is None:
+            locality = self._localities[pattern.name] = family.locality(pattern, self._division.key)
+        if not locality.owners:
+            return True
+        return part_of(family.owner(pattern, locality, json.loads(record)), self._division.parts) == self._part
 
 
 def refuse_not_local(patterns: Sequence[AnyPattern], key: PartKey, windows: StreamWindows) -> None:
@@ -156,12 +158,3 @@ def _deletions(batch: pa.RecordBatch) -> NDArray[np.bool_]:
     if "op" not in batch.schema.names:
         return np.zeros(batch.num_rows, np.bool_)
     return np.asarray(pc.equal(batch.column("op").cast(pa.utf8()), "delete").fill_null(False))
-
-
-def _owner(record: Mapping[str, Any], pattern: AnyPattern, names: Sequence[str]) -> str:
-    """Return the vertex that decides which part reports a match, given the name of it for each output of the pattern."""
-    outputs = family_of(pattern).layout(pattern).outputs
-    if not outputs:
-        return str(record["vertices"][names[0]])
-    output, name = next(each for each in zip(outputs, names, strict=True) if each[0].label == record["label"])
-    return str(record["bindings"][name] if "bindings" in record else record[_ENDS[output.columns.index(name)]])

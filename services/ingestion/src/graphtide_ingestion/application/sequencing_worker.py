@@ -181,9 +181,10 @@ class SequencingWorker:
             if isinstance(group, AllDividedRecord):
                 self._divided_at[group.partition] = as_of
         # Not now: a commit may have taken long, and what sources sent meanwhile was not read.
-        heard_at = as_of if self._whole == self._stream else min(self._divided_at.values(), default=0.0)
-        if self._whole == self._stream or len(self._divided_at) == len(self._places):
-            sequencer.look_around(heard_at, at_end=reader.at_end())
+        if self._whole == self._stream:
+            sequencer.look_around(as_of, at_end=reader.at_end())
+        elif len(self._divided_at) == len(self._places):
+            sequencer.look_around(min(self._divided_at.values()), at_end=reader.at_end())
         if not self._has_nothing():
             self._timer.start()
         if self._timer.has_run(self._linger()) or self._heartbeats.is_due(sequencer, self._clock.monotonic()):
