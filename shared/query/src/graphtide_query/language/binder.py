@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.merged_streams import part_in
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, Report, SubgraphPattern
 from graphtide_core.predicate import conjuncts
@@ -35,14 +36,19 @@ if TYPE_CHECKING:
     from graphtide_core.window import Window
 
 
-def refuse_duplicates(patterns: Iterable[tuple[ast.Name, AnyPattern]]) -> None:
+def check_names(patterns: Iterable[tuple[ast.Name, AnyPattern]]) -> None:
     """Check the names of a file's patterns.
 
     Raises:
-        InvalidPatternError: two patterns have one name; at the second.
+        InvalidPatternError: two patterns have one name; at the second. Or one is called as services call a part of a pattern.
     """
     seen: set[str] = set()
     for name, pattern in patterns:
+        if (part := part_in(name.text)) is not None:
+            message = f"{show(name.text)} is the name of a part of the pattern {show(part.whole)}, as services make them"
+            raise InvalidPatternError(
+                message, name.location, hint="end the name otherwise than with #, a number, / and another"
+            )
         if name.text in seen:
             message = f"the text has two patterns named {show(name.text)}"
             hint = "give each pattern its own name"

@@ -14,7 +14,7 @@ from graphtide_core.predicate import Arithmetic, Comparison
 from lark import Token, v_args
 
 from graphtide_query.language import ast
-from graphtide_query.language.binder import bind_pattern, refuse_duplicates
+from graphtide_query.language.binder import bind_pattern, check_names
 from graphtide_query.language.graph_builder import GraphRules
 from graphtide_query.language.reporting import build_reporting
 from graphtide_query.language.spelling import read_string
@@ -50,7 +50,7 @@ class Builder(GraphRules):
     def start(self, earlier: list[_Named], last: _Named) -> tuple[AnyPattern, ...]:
         """File."""
         named = [*earlier, last]
-        refuse_duplicates(named)
+        check_names(named)
         patterns = tuple(pattern for _, pattern in named)
         refuse_view_cycles(patterns)
         return patterns

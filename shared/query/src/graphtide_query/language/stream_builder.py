@@ -9,7 +9,7 @@ from graphtide_core.stream_definition import StreamDefinition
 from lark import Token, Transformer, v_args
 
 from graphtide_query.language import ast, stream_ast
-from graphtide_query.language.binder import refuse_duplicates
+from graphtide_query.language.binder import check_names
 from graphtide_query.language.spelling import read_integer, read_string
 from graphtide_query.language.stream_binder import bind_stream, refuse_second_streams
 from graphtide_query.language.tokens import locate, name_of, optional_name, span
@@ -46,7 +46,7 @@ class StreamRules(Transformer[Token, object]):
             else:
                 patterns.append((name, each))
         refuse_second_streams(streams)
-        refuse_duplicates(patterns)
+        check_names(patterns)
         refuse_view_cycles(tuple(pattern for _, pattern in patterns))
         return (*(stream for _, stream in streams), *(pattern for _, pattern in patterns))
 
