@@ -148,6 +148,28 @@ def test_checkpoints_go_on_at_the_next_primary_after_a_crash(redis_sentinels_to_
     store.close()
 
 
+def test_checkpoints_go_on_while_redis_fails_over_again_and_again(redis_sentinels_to_crash: RedisSentinelServers) -> None:
+    store = RedisCheckpoints(redis_sentinels_to_crash.url, timeout=1.0)
+    ports = [redis_sentinels_to_crash.primary_port()]
+    for number in (b"1", b"2"):
+        redis_sentinels_to_crash.fail_over_and_back_up()
+        ports.append(redis_sentinels_to_crash.primary_port())
+
+        def saves(manifest: bytes = number) -> bool:
+            try:
+                store.save("k", manifest, {"a": manifest}, [])
+            except TransientError:
+                return False
+            return True
+
+        wait_until(saves, 30)
+        assert store.manifest("k") == number
+    assert ports[0] == ports[2] != ports[1]
+    redis_sentinels_to_crash.flush()
+    assert store.manifest("k") is None
+    store.close()
+
+
 class TestSentinelCheckpoints(CheckpointContract):
     @pytest.fixture
     def store(self, redis_sentinels: RedisSentinelServers) -> Iterator[CheckpointStore]:

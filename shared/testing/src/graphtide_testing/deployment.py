@@ -13,6 +13,7 @@ from graphtide_wire.topics import Topics
 from graphtide_testing.servers.kafka import KafkaBrokers, KafkaServer
 from graphtide_testing.servers.process import Process
 from graphtide_testing.servers.redis import RedisServer
+from graphtide_testing.servers.redis_several import RedisSentinelServers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,18 +73,29 @@ class Deployment:
 
     Attributes:
         kafka: the broker, or the brokers.
-        redis: where checkpoints are kept.
+        redis: where checkpoints are kept; under sentinels, the first primary.
+        sentinels: those, with that primary and a replica; None if Redis is one server.
         topics: names of all topics.
     """
 
     def __init__(
-        self, folder: Path, prefix: str = "test", surroundings: Mapping[str, str] | None = None, *, brokers: int = 1
+        self,
+        folder: Path,
+        prefix: str = "test",
+        surroundings: Mapping[str, str] | None = None,
+        *,
+        brokers: int = 1,
+        sentinels: bool = False,
     ) -> None:
-        """Keep everything in a folder; nothing is started. `surroundings` are variables that every service gets as they are."""
+        """Keep everything in a folder; nothing is started. `surroundings` are variables that every service gets as they are.
+
+        With `sentinels`, Redis is a primary with a replica that takes over.
+        """
         self._surroundings = surroundings or {}
         self._folder = folder
         self.kafka = KafkaServer(folder / "kafka") if brokers == 1 else KafkaBrokers(folder / "kafka", brokers)
-        self.redis = RedisServer(folder / "redis")
+        self.sentinels = RedisSentinelServers(folder / "redis") if sentinels else None
+        self.redis = RedisServer(folder / "redis") if self.sentinels is None else self.sentinels.primary
         self.topics = Topics(prefix)
         self._programs: list[Program] = []
 
@@ -96,7 +108,7 @@ class Deployment:
         for name in ("kafka", "redis"):
             (self._folder / name).mkdir(parents=True, exist_ok=True)
         self.kafka.start()
-        self.redis.start()
+        (self.sentinels or self.redis).start()
 
     def service(
         self,
@@ -112,7 +124,7 @@ class Deployment:
         """
         own = {
             "KAFKA__BOOTSTRAP": self.kafka.bootstrap,
-            "REDIS": self.redis.url,
+            "REDIS": (self.sentinels or self.redis).url,
             "PREFIX": self.topics.prefix,
             "HEALTH__PORT": "0",
         }
@@ -128,4 +140,4 @@ class Deployment:
         for program in self._programs:
             program.kill()
         self.kafka.kill()
-        self.redis.kill()
+        (self.sentinels or self.redis).kill()

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from random import Random
 
     from graphtide_testing.deployment import Deployment, Program
+    from graphtide_testing.servers import RedisSentinelServers
 
 KAFKA: Final = "kafka"
 REDIS: Final = "redis"
+REDIS_FAILOVER: Final = "redis fails over"
+REDIS_FLUSH: Final = "redis forgets"
 TWIN: Final = "twin"
 
 
@@ -54,8 +57,17 @@ class Fleet:
         """How many processes were killed."""
         return sum(self.kills.values())
 
+    @property
+    def _sentinels(self) -> RedisSentinelServers:
+        if self.deployment.sentinels is None:
+            message = "Redis has no sentinels here"
+            raise ValueError(message)
+        return self.deployment.sentinels
+
     def kill(self, victim: str, twins_of: Sequence[str] = ()) -> None:
         """Kill a service by its name, `KAFKA` or `REDIS`, and start it again after a while.
+
+        `REDIS_FAILOVER` kills the primary of Redis, and `REDIS_FLUSH` deletes its data; both need sentinels.
 
         A `TWIN` is another process of the identity of a service, one of those named; it is killed after a while.
         """
@@ -69,6 +81,10 @@ class Fleet:
                 self.deployment.redis.kill()
                 time.sleep(self.rng.random() * 2)
                 self.deployment.redis.start()
+            case "redis fails over":
+                self._sentinels.fail_over_and_back_up()
+            case "redis forgets":
+                self._sentinels.flush()
             case "twin":
                 self._twin(self.rng.choice(twins_of or list(self.programs)))
             case _:

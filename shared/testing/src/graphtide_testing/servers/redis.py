@@ -53,6 +53,11 @@ class RedisServer:
         for kept in (self._folder / "appendonlydir").glob("*"):
             kept.unlink()
 
+    def flush(self) -> None:
+        """Lose the data, while the server runs and answers."""
+        with Redis.from_url(self.url, socket_timeout=10) as client:
+            client.flushall()
+
     def start(self) -> None:
         """Start it, with the data it had; return when it answers clients.
 

@@ -112,20 +112,33 @@ class RedisSentinelServers:
         with Redis(port=self._ports[0], socket_timeout=1) as client:
             return int(client.sentinel_get_master_addr_by_name(PRIMARY)[1])
 
-    def fail_over(self) -> None:
-        """Let the primary crash; return when the sentinels name the replica."""
+    def fail_over(self) -> RedisServer:
+        """Let the primary crash; return it when the sentinels name the other server."""
         before = self.primary_port()
-        self.primary.kill()
+        crashed = next(each for each in self._servers() if each.port == before)
+        crashed.kill()
         begun = time.monotonic()
         wait_until(lambda: self.primary_port() != before, _PATIENCE, lambda: f"{time.monotonic() - begun:.0f} seconds")
+        return crashed
+
+    def fail_over_and_back_up(self) -> None:
+        """Let the primary crash and come back as a replica; return when the sentinels see it as one, with the data."""
+        self.fail_over().start()
+        wait_until(lambda: all(map(_is_backed_up, self._ports)), _PATIENCE)
+
+    def flush(self) -> None:
+        """Lose the data, while the servers run and answer."""
+        next(each for each in self._servers() if each.port == self.primary_port()).flush()
+
+    def _servers(self) -> list[RedisServer]:
+        return [self.primary, *([] if self.replica is None else [self.replica])]
 
     def kill(self) -> None:
         """End all as a crash does."""
         for process in self._sentinels:
             process.kill()
-        self.primary.kill()
-        if self.replica is not None:
-            self.replica.kill()
+        for server in self._servers():
+            server.kill()
 
     def _knows_all(self, port: int) -> bool:
         with Redis(port=port, socket_timeout=1) as client:
@@ -139,6 +152,13 @@ def _covers_all(node: RedisServer) -> bool:
         said = client.execute_command("CLUSTER", "INFO")
     lines = bytes(said).decode().split()
     return "cluster_state:ok" in lines and f"cluster_known_nodes:{_NODES}" in lines
+
+
+def _is_backed_up(port: int) -> bool:
+    """Whether a sentinel sees one replica, which follows the primary."""
+    with Redis(port=port, socket_timeout=1) as client:
+        replicas = client.sentinel_slaves(PRIMARY)
+    return [(each["flags"], each.get("master-link-status")) for each in replicas] == [("slave", "ok")]
 
 
 def _answers(port: int) -> bool:
