@@ -47,6 +47,12 @@ def test_the_state_is_the_worst_of_any_part(states: tuple[str, ...], expected: s
     assert together([status_of(number, state) for number, state in enumerate(states)]).state == expected
 
 
+def test_each_part_is_there_in_order() -> None:
+    found = together([status_of(0), status_of(1, "failed", reason="its limit"), PatternStatus("pending")])
+    assert [each.state for each in found.parts] == ["running", "failed", "pending"]
+    assert [each.plan and each.plan.shard for each in found.parts] == [0, 1, None]
+
+
 def test_a_reason_names_the_parts_that_it_holds_for() -> None:
     failed = [status_of(0), status_of(1, "failed", reason="its limit"), status_of(2, "failed", reason="its limit")]
     assert together(failed).reason == "part 1, 2: its limit"

@@ -98,6 +98,11 @@ def test_patterns_find_in_four_parts_what_they_find_in_one(http: httpx2.Client) 
         wait_until(partial(finds_the_same, http, name), PATIENCE)
     # The numbers are those of all parts together.
     wait_until(lambda: matches_of(http, "paths_many") == matches_of(http, "paths_one"), PATIENCE)
+    parts = http.get("/api/v1/patterns/paths_many").json()["parts"]
+    assert [(each["part"], each["state"], each["placement"] is not None) for each in parts] == [
+        (number, "running", True) for number in range(4)
+    ]
+    assert http.get("/api/v1/patterns/any_many").json()["parts"] == []
     (place,) = [
         each["place"] for each in http.get("/api/v1/patterns/paths_many/matches", params={"limit": 1}).json()["matches"]
     ]

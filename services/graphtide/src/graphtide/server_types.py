@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from graphtide_core.match import Completeness, MatchKind
 from graphtide_wire.bodies.dead_letters import DeadLetter
-from graphtide_wire.bodies.patterns import Limits, Pattern, Placement, PlanCounts
+from graphtide_wire.bodies.patterns import Limits, PartOfPattern, Pattern, Placement, PlanCounts
 from graphtide_wire.bodies.sent import RejectedEdge
 from graphtide_wire.bodies.streams import (
     AttributeSchema,
@@ -30,6 +30,7 @@ __all__ = [
     "Limits",
     "MatchAt",
     "MatchRecord",
+    "PartOfPattern",
     "PathEdge",
     "Pattern",
     "Placement",

@@ -29,6 +29,7 @@ class PatternStatus:
         plan: the plan that was published last.
         status: what the plan's host reported of this version last.
         reported: how many matches were reported since the name was registered, by all versions and hosts.
+        parts: the status of each part, in their order, if parts of the stream match the pattern by themselves.
     """
 
     state: str
@@ -36,6 +37,7 @@ class PatternStatus:
     plan: PlanRecord | None = None
     status: StatusRecord | None = None
     reported: int = 0
+    parts: tuple[PatternStatus, ...] = ()
 
     @property
     def is_ended(self) -> bool:
@@ -80,7 +82,7 @@ def together(parts: Sequence[PatternStatus]) -> PatternStatus:
     more = " and others" if len(of_it) > _MOST_NAMED else ""
     reason = first.reason if first.reason is None or len(of_it) == len(parts) else f"part {numbers}{more}: {first.reason}"
     said = [each.status for each in parts if each.status is not None]
-    return PatternStatus(first.state, reason, first.plan, _sum(said))
+    return PatternStatus(first.state, reason, first.plan, _sum(said), parts=tuple(parts))
 
 
 def _sum(said: Sequence[StatusRecord]) -> StatusRecord | None:

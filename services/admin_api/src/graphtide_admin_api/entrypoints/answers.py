@@ -13,8 +13,8 @@ from graphtide_query import print_pattern
 from graphtide_query.families import family_of
 from graphtide_wire.bodies import TIME
 from graphtide_wire.bodies.matches import MATCH
-from graphtide_wire.bodies.patterns import Limits, Pattern, Placement, PlanCounts
-from graphtide_wire.control import PatternRecord
+from graphtide_wire.bodies.patterns import Limits, PartOfPattern, Pattern, Placement, PlanCounts
+from graphtide_wire.control import PatternRecord, PlanRecord
 from pydantic import BaseModel, Field, JsonValue
 
 from graphtide_admin_api.application.edges import Edge, Shown
@@ -212,10 +212,17 @@ def pattern_of(record: PatternRecord, pattern_status: PatternStatus, warnings: l
         created_at=record.created_at,
         updated_at=record.updated_at,
         etag=record.etag,
-        placement=None if plan is None else Placement(plan.engine, plan.service, plan.shard, plan.epoch),
+        placement=_placement_of(plan),
         figures=counts_of(pattern_status),
         warnings=tuple(warnings),
+        parts=tuple(
+            PartOfPattern(number, each.state, _placement_of(each.plan)) for number, each in enumerate(pattern_status.parts)
+        ),
     )
+
+
+def _placement_of(plan: PlanRecord | None) -> Placement | None:
+    return None if plan is None else Placement(plan.engine, plan.service, plan.shard, plan.epoch)
 
 
 def counts_of(pattern_status: PatternStatus) -> PlanCounts | None:

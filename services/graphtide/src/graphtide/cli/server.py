@@ -27,7 +27,7 @@ from graphtide.cli.arguments import (
 )
 from graphtide.cli.status import say
 from graphtide.server import Access, Json, Server
-from graphtide.server_types import Limits, Pattern
+from graphtide.server_types import Limits, Pattern, Placement
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
@@ -121,8 +121,11 @@ def describe(
         "limits": _limits(pattern.limits),
         "changed": pattern.updated_at.isoformat().replace("+00:00", "Z"),
     }
-    if pattern.placement is not None:
-        facts["runs on"] = f"{pattern.placement.service}, shard {pattern.placement.shard} (epoch {pattern.placement.epoch})"
+    if pattern.parts:
+        facts["parts"] = f"{len(pattern.parts)}, each matches by itself"
+        facts |= {f"part {each.part}": f"{each.state}, {_runs_on(each.placement)}" for each in pattern.parts}
+    elif pattern.placement is not None:
+        facts["runs on"] = _runs_on(pattern.placement)
     if pattern.figures is not None:
         facts["matches"] = f"{pattern.figures.matches:,}"
         facts["partial matches"] = f"{pattern.figures.partial_matches:,} in {pattern.figures.state_bytes:,} bytes"
@@ -236,6 +239,11 @@ def results(
             notes |= dict.fromkeys(page.notes)
     for note in notes:
         say(f"note: {note}")
+
+
+def _runs_on(placement: Placement | None) -> str:
+    """Return which shard runs a plan."""
+    return "without a plan" if placement is None else f"{placement.service}, shard {placement.shard} (epoch {placement.epoch})"
 
 
 def _limits(limits: Limits) -> str:

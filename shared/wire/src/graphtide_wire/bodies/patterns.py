@@ -28,6 +28,14 @@ class Placement(Body, frozen=True):
     epoch: int
 
 
+class PartOfPattern(Body, frozen=True):
+    """What a part of a stream has of a pattern that each part matches by itself."""
+
+    part: Annotated[int, Meta(description="its number, from 0")]
+    state: Annotated[str, Meta(description="as that of the pattern")]
+    placement: Placement | None
+
+
 class PlanCounts(Body, frozen=True, kw_only=True):
     """The latest counts of a pattern from its host, except `matches`; `position` is the offset it reads next."""
 
@@ -63,6 +71,10 @@ class Pattern(Body, frozen=True):
     warnings: Annotated[
         tuple[str, ...],
         Meta(description="possible mistakes: a stream or labels that were not seen lately, or too many matches"),
+    ] = ()
+    parts: Annotated[
+        tuple[PartOfPattern, ...],
+        Meta(description="the parts of the stream, if each matches the pattern by itself; `placement` is then of one of them"),
     ] = ()
 
 
