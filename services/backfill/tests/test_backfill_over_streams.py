@@ -89,7 +89,7 @@ def in_one_pass(patterns: str | GraphQuery, folder: Path, names: Iterable[str]) 
 
 def test_random_queries_over_two_streams(tmp_path: Path) -> None:
     emitted = of_both = retracted = 0
-    for seed in seeds(60):
+    for seed in seeds(16):
         rng = random.Random(seed)
         query = random_graph_query(rng, SHAPE)
         streams = {str(name): random_stream(rng, STREAM) for name in query.streams}
@@ -104,9 +104,9 @@ def test_random_queries_over_two_streams(tmp_path: Path) -> None:
         emitted += len(found)
         of_both += len(found) if len(streams) == 2 else 0
         retracted += totals.retractions
-    assert emitted > 60
-    assert of_both > 10, "cases must have results of several streams"
-    assert retracted > 5
+    assert emitted > 15
+    assert of_both > 3, "cases must have results of several streams"
+    assert retracted > 1
 
 
 def expected_by_oracle(query: GraphQuery, streams: Streams) -> int:

@@ -152,7 +152,7 @@ def test_patterns_of_edges(report: Report) -> None:
 
 def test_event_patterns() -> None:
     emitted = local = 0
-    for seed in seeds(300):
+    for seed in seeds(120):
         rng = random.Random(seed)
         key = PartKey(rng.choice(("k", "n", "k", "n", "label", "type")))
         pattern = nearly_local_events(rng, str(key))
@@ -164,13 +164,13 @@ def test_event_patterns() -> None:
         emitted += len(found)
         expected = Counter((str(each.kind), int(each.detected_at)) for each in EventOracle(pattern).run(events))
         assert Counter((each["kind"], each["detected_at"]) for each in map(json.loads, found)) == expected
-    assert local > 30, "some cases must be local"
-    assert emitted > 20, "the cases must have matches"
+    assert local > 12, "some cases must be local"
+    assert emitted > 8, "the cases must have matches"
 
 
 def test_graph_queries() -> None:
     emitted = local = 0
-    for seed in seeds(300):
+    for seed in seeds(120):
         rng = random.Random(seed)
         key = rng.choice((PartKey("src"), PartKey("dst"), BY_VERTEX, PartKey("n")))
         query = nearly_local_query(rng, key)
@@ -179,8 +179,8 @@ def test_graph_queries() -> None:
             continue
         local += 1
         emitted += len(compare(rng, query, edges, key))
-    assert local > 30, "some cases must be local"
-    assert emitted > 50, "the cases must have results"
+    assert local > 12, "some cases must be local"
+    assert emitted > 20, "the cases must have results"
 
 
 def test_patterns_of_several_keys_run_in_the_parts_that_need_them() -> None:
