@@ -4,11 +4,11 @@
 
 Every service runs with two shards, where it has shards. Several producers send edges side by side, each at its own pace, so
 that the sequencer has disorder to put right. Users register, replace and delete patterns all the time, and ask for other
-engines, so that plans move between services and shards. Meanwhile processes are killed: any of the services, Kafka, the primary
-of Redis, and twins that were started under the identity of a process that runs. Redis also loses all that it has. Patterns are
-of all four families. A view has a reader, a query reads two streams that are merged, every third request is traced. A stream is
-in parts: a pattern runs in each of them, and another reads them merged. An enemy writes records with odd headers to every
-topic, registers patterns whose planning or matching explodes, and feeds them (`graphtide_testing.hostility`).
+engines, so that plans move between services and shards. Meanwhile any of the services, Kafka and the primary of Redis are
+killed. So are twins, which were started under the identity of a process that runs. Redis also loses all that it has. Patterns
+are of all four families. A view has a reader, a query reads two streams that are merged, every third request is traced. A
+stream is in parts: a pattern runs in each of them, and another reads them merged. An enemy writes records with odd headers to
+every topic, registers patterns whose planning or matching explodes, and feeds them (`graphtide_testing.hostility`).
 
 After the kills comes a calm time with all of that but kills. There it is measured how long the innocent wait for their matches.
 That is from the time of the ordered record to that of the match, by the log.
