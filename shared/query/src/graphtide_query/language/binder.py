@@ -46,9 +46,7 @@ def check_names(patterns: Iterable[tuple[ast.Name, AnyPattern]]) -> None:
     for name, pattern in patterns:
         if (part := part_in(name.text)) is not None:
             message = f"{show(name.text)} is the name of a part of the pattern {show(part.whole)}, as services make them"
-            raise InvalidPatternError(
-                message, name.location, hint="end the name otherwise than with #, a number, / and another"
-            )
+            raise InvalidPatternError(message, name.location, hint="choose a name that does not end like #3/8")
         if name.text in seen:
             message = f"the text has two patterns named {show(name.text)}"
             hint = "give each pattern its own name"
