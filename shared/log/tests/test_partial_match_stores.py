@@ -30,7 +30,7 @@ class TestMemoryPartialMatches(PartialMatchContract):
 class TestRedisPartialMatches(PartialMatchContract):
     @pytest.fixture
     def store(self, redis_server: str) -> Iterator[PartialMatchStore]:
-        # A server that waits for a busy machine is not lost.
+        # On a busy machine the server answers late.
         store = RedisPartialMatches(redis_server, timeout=60.0)
         yield store
         store.close()

@@ -20,7 +20,7 @@ from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.cluster import ClusterNode, RedisCluster
 from redis.connection import parse_url
 from redis.retry import Retry
-from redis.sentinel import Sentinel
+from redis.sentinel import Sentinel, SentinelConnectionPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +86,14 @@ def client_maker(url: str, timeout: float, login: RedisLogin) -> Callable[[], An
         message = f"{_show(url)} is not a URL of Redis: {error}; write one that begins with {SCHEMES}"
         raise FatalError(message) from error
     return lambda: client
+
+
+def close_client(client: AnyRedis) -> None:
+    """Close the connections of a client, and those to sentinels: their clients are not closed with that of the primary."""
+    client.close()
+    pool = getattr(client, "connection_pool", None)
+    if isinstance(pool, SentinelConnectionPool):
+        pool.sentinel_manager.close()
 
 
 def _of_several(url: str, scheme: str, kind: str, options: dict[str, Any], login: RedisLogin) -> Callable[[], AnyRedis]:

@@ -10,7 +10,7 @@ import redis
 from graphtide_core.errors import FatalError, TransientError
 from redis.exceptions import AskError, MovedError, NoPermissionError, RedisClusterException
 
-from graphtide_log.redis_clients import RedisLogin, client_maker
+from graphtide_log.redis_clients import RedisLogin, client_maker, close_client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ class RedisConnection:
     def close(self) -> None:
         """Close the connections."""
         if self._made is not None:
-            self._made.close()
+            close_client(self._made)
 
 
 @contextmanager

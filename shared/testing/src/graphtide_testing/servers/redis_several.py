@@ -75,20 +75,20 @@ class RedisSentinelServers:
         self.primary = RedisServer(folder / "primary")
         self.replica: RedisServer | None = None
         self._sentinels: list[Process] = []
-        self._ports: list[int] = []
+        self.ports: list[int] = []
 
     @property
     def url(self) -> str:
         """The address for clients that ask the sentinels; known once they were started."""
-        return f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in self._ports)}/{PRIMARY}/0"
+        return f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in self.ports)}/{PRIMARY}/0"
 
     def start(self) -> None:
         """Start all; return when every sentinel knows the replica and the other sentinels."""
         self.primary.start()
         self.replica = RedisServer(self._folder / "replica", settings={"replicaof": f"127.0.0.1 {self.primary.port}"})
         self.replica.start()
-        self._ports = free_ports(_SENTINELS)
-        for number, port in enumerate(self._ports):
+        self.ports = free_ports(_SENTINELS)
+        for number, port in enumerate(self.ports):
             folder = self._folder / f"sentinel-{number}"
             folder.mkdir(parents=True)
             file = folder / "sentinel.conf"
@@ -105,11 +105,11 @@ class RedisSentinelServers:
             process = Process("sentinel", folder)
             process.start([program("redis-server"), str(file), "--sentinel"], lambda port=port: _answers(port))  # type: ignore[misc]
             self._sentinels.append(process)
-        wait_until(lambda: all(map(self._knows_all, self._ports)), _PATIENCE)
+        wait_until(lambda: all(map(self._knows_all, self.ports)), _PATIENCE)
 
     def primary_port(self) -> int:
         """Return the port of the primary as the sentinels name it."""
-        with Redis(port=self._ports[0], socket_timeout=1) as client:
+        with Redis(port=self.ports[0], socket_timeout=1) as client:
             return int(client.sentinel_get_master_addr_by_name(PRIMARY)[1])
 
     def fail_over(self) -> RedisServer:
@@ -124,7 +124,7 @@ class RedisSentinelServers:
     def fail_over_and_back_up(self) -> None:
         """Let the primary crash and come back as a replica; return when the sentinels see it as one, with the data."""
         self.fail_over().start()
-        wait_until(lambda: all(map(_is_backed_up, self._ports)), _PATIENCE)
+        wait_until(lambda: all(map(_is_backed_up, self.ports)), _PATIENCE)
 
     def flush(self) -> None:
         """Lose the data, while the servers run and answer."""
