@@ -96,6 +96,7 @@ class Deployment:
         self.kafka = KafkaServer(folder / "kafka") if brokers == 1 else KafkaBrokers(folder / "kafka", brokers)
         self.sentinels = RedisSentinelServers(folder / "redis") if sentinels else None
         self.redis = RedisServer(folder / "redis") if self.sentinels is None else self.sentinels.primary
+        self._all_of_redis = self.sentinels or self.redis
         self.topics = Topics(prefix)
         self._programs: list[Program] = []
 
@@ -108,7 +109,7 @@ class Deployment:
         for name in ("kafka", "redis"):
             (self._folder / name).mkdir(parents=True, exist_ok=True)
         self.kafka.start()
-        (self.sentinels or self.redis).start()
+        self._all_of_redis.start()
 
     def service(
         self,
@@ -124,7 +125,7 @@ class Deployment:
         """
         own = {
             "KAFKA__BOOTSTRAP": self.kafka.bootstrap,
-            "REDIS": (self.sentinels or self.redis).url,
+            "REDIS": self._all_of_redis.url,
             "PREFIX": self.topics.prefix,
             "HEALTH__PORT": "0",
         }
@@ -140,4 +141,4 @@ class Deployment:
         for program in self._programs:
             program.kill()
         self.kafka.kill()
-        (self.sentinels or self.redis).kill()
+        self._all_of_redis.kill()

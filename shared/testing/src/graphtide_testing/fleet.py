@@ -68,7 +68,6 @@ class Fleet:
         """Kill a service by its name, `KAFKA` or `REDIS`, and start it again after a while.
 
         `REDIS_FAILOVER` kills the primary of Redis, and `REDIS_FLUSH` deletes its data; both need sentinels.
-
         A `TWIN` is another process of the identity of a service, one of those named; it is killed after a while.
         """
         self.kills[victim] = self.kills.get(victim, 0) + 1
