@@ -1,6 +1,7 @@
 """A local pattern finds in the parts of a stream what it finds in the whole, through the services that divide and order it.
 
-The engines match here, on what the workers wrote to the log, which are killed again and again. `test_locality_against_oracle`
+The engines match here, on what the workers wrote to the log, which are killed again and again, and on what the job on Spark
+wrote, each batch in a new process. `test_locality_against_oracle`
 has the proof that a pattern is local.
 """
 
@@ -27,9 +28,12 @@ from graphtide_matcher_host.ownership import Ownership
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_native.spec import columns
+from graphtide_preprocess.application.divided import make_parts
+from graphtide_preprocess.application.micro_batch import Task
 from graphtide_query.families import family_of
 from graphtide_query.planner import plan
 from graphtide_testing.dividing_stage import DividingStage
+from graphtide_testing.micro_batches import Job
 from graphtide_testing.parts import one_key_an_id
 from graphtide_testing.records import events_to_json_lines, to_json_lines
 from graphtide_testing.registrations import registering, registration
@@ -125,12 +129,29 @@ def in_parts(pattern: AnyPattern, bodies: Sequence[bytes], key: PartKey, parts: 
     stage.write(registering(TOPICS, reader_of(pattern, stage.clock.now())))
     send_with_kills(stage, bodies, rng)
     stage.run()
+    return match_parts(pattern, stage, key), stage.kills
+
+
+def on_spark(pattern: AnyPattern, bodies: Sequence[bytes], key: PartKey, parts: int, rng: random.Random) -> Found:
+    """Return what all parts report together, if the job on Spark divides and orders them."""
+    stage = DividingStage(f"STREAM flows PARTITION BY {key.field or 'VERTEX'} PARTS {parts}")
+    stage.write(registering(TOPICS, reader_of(pattern, stage.clock.now())))
+    make_parts(stage.log, TOPICS, stage.division, None)
+    reads = tuple(pattern.attributes)
+    job = Job(stage.log, Task(TOPICS, FLOWS), True, rng.randrange(1, 4), reads=reads, division=stage.division)
+    for body in bodies:
+        stage.send(body)
+        job.read()
+    return match_parts(pattern, stage, key)
+
+
+def match_parts(pattern: AnyPattern, stage: DividingStage, key: PartKey) -> Found:
     found: Found = Counter()
     for part in stage.parts:
         named = part_in(part)
         assert named is not None
         found += find_matches(pattern, stage.ordered(part), Ownership.of(pattern, named) if key.is_vertex else None)
-    return found, stage.kills
+    return found
 
 
 def is_(name: str, field: str, value: int | str) -> Expression:
@@ -196,6 +217,7 @@ def test_local_patterns_of_every_family_find_the_same_in_parts_though_workers_ar
         expected = in_one(pattern, bodies)
         emitted, killed = in_parts(pattern, bodies, key, parts, rng)
         assert emitted == expected, (seed, pattern)
+        assert on_spark(pattern, bodies, key, parts, rng) == expected, (seed, pattern)
         local[kind] += 1
         by_vertex += key.is_vertex and expected.total() > 0
         found_by_family[kind] += expected.total()

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import parts_of
+from graphtide_core.part_key import part_of
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_query import parse_streams
@@ -34,7 +36,7 @@ PATIENCE = 240.0
 def edges(first: int, count: int, topic: str) -> list[Message]:
     """Return edges, one a record, of two producers; one in a hundred records is not an edge."""
     values = [
-        json.dumps({"ts": ts, "src": "a", "dst": "b", "label": "x", "id": f"e{ts}"}) if ts % 100 else "{"
+        json.dumps({"ts": ts, "src": "a", "dst": "b", "label": "x", "id": f"e{ts}", "user": ts % 7}) if ts % 100 else "{"
         for ts in range(first, first + count)
     ]
     return [
@@ -250,3 +252,43 @@ def test_what_windows_emit_is_there_once_though_the_driver_is_killed(kafka: str,
     assert emitted == [(end, sum(ts % 100 > 0 for ts in range(end - 50, end))) for end in ends]
     assert [each.id for each in found if each.label != "burst"] == [f"e{ts}" for ts in range(700) if ts % 100]
     assert [each.ts for each in found] == sorted(each.ts for each in found)
+
+
+DIVIDED = "STREAM flows EDGE (src)-[label]->(dst) AT ts IN ms ID id SET user = user PARTITION BY user PARTS 3"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_each_part_is_whole_though_the_driver_is_killed(kafka: str, tmp_path: Path) -> None:
+    """The stream is divided while the job runs: the records before that are in the whole stream, and the others in parts."""
+    watched, parts = Watched(kafka), parts_of(FLOWS, 3)
+    job = Job(kafka, watched.topics, tmp_path, "local[2]")
+    watched.send(0, 200)
+    job.start()
+    watched.wait_for(good(200), job)
+    watched.state(DIVIDED)
+    topics = [watched.topics.ordered(part) for part in parts]
+    wait_until(lambda: all(watched.reader.partitions(topic) for topic in topics), PATIENCE, job.log)
+    watched.written = [TopicPartition(topic, 0) for topic in topics]
+    for first in (200, 600):
+        before = watched.micro_batches()
+        watched.send(first, 400)
+        watched.wait_for_more(before, job)
+        job.kill()
+        job.start()
+
+    def found() -> list[list[str]]:
+        return [[edge.id for edge in ordered_edges(watched.log, watched.topics, part)] for part in parts]
+
+    wait_until(lambda: sum(map(len, found())) >= good(1000) - good(200), PATIENCE, job.log, pause=1)
+    assert job.stop() == 0, job.log()
+    expected: list[list[str]] = [[], [], []]
+    for ts in range(200, 1000):
+        if ts % 100:
+            expected[part_of(ts % 7, 3)].append(f"e{ts}")
+    assert found() == expected
+    assert [edge.id for edge in ordered_edges(watched.log, watched.topics, FLOWS)] == [
+        f"e{ts}" for ts in range(200) if ts % 100
+    ]
+    letters_of_all = [letter[3] for letter in letters(watched.log, watched.topics, FLOWS)]
+    assert len(letters_of_all) == len(set(letters_of_all)) == 10

@@ -23,9 +23,10 @@ from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_log.memory import MemoryLog
 from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.progress_reports import progress_of
-from graphtide_preprocess.adapters.query import ordering_query
+from graphtide_preprocess.adapters.query import ordering_query, spread_keys
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import RELIED_ON
+from graphtide_preprocess.application.divided import make_parts, read_division
 from graphtide_preprocess.application.micro_batch import Counting, Task
 from graphtide_preprocess.application.offsets import Offsets, Pace
 from graphtide_preprocess.application.status import read_status
@@ -34,6 +35,7 @@ from graphtide_query import parse_streams
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.data import real_stream
+from graphtide_testing.dividing_stage import DividingStage
 from graphtide_testing.raw_streams import RawStream
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
@@ -98,7 +100,10 @@ class SparkStage:
         """Return the job, to be started."""
         pace = Pace(self.records_in_a_batch, 2**30, int(self.ordering.idle_seconds * 1000))
         task = self.task(**more)
-        reading = Reading(self.connection, self.topics, FLOWS, task.source, pace, self.tasks)
+        division = read_division(self.log, self.topics, FLOWS)
+        if division is not None:
+            make_parts(self.log, self.topics, division, None)
+        reading = Reading(self.connection, self.topics, FLOWS, task.source, pace, self.tasks, division)
         query = ordering_query(self.spark, reading, task, str(self.folder / "checkpoint"))
         return query.trigger(availableNow=True)
 
@@ -220,6 +225,53 @@ def test_each_record_is_read_by_the_version_of_the_statement_that_holds(spark_st
     assert {each.label for each in found} == {"one", "back", "two"}
     assert [each.reason for each in expected.letters()] == [each.reason for each in letters_of(stage)]
     assert progress_of(stage.log, stage.topics, FLOWS) == progress_of(expected.log, TOPICS, FLOWS)
+
+
+DIVIDED = """STREAM flows EDGE (a)-['one']->(b) EDGE (b)-['back']->(a) AT at IN ms
+  ID id DELETE WHERE gone SET n = n, user = user PARTITION BY {key} PARTS 3"""
+
+
+@pytest.mark.parametrize("key", ["user", "VERTEX"])
+def test_parts_are_ordered_side_by_side_as_in_ingestion(spark_stage: Callable[..., Any], key: str) -> None:
+    """Late edges aside, which depend on where batches begin."""
+    stage, ingestion = spark_stage(1000, partitions=2), DividingStage(DIVIDED.format(key=key), 2, 1000, most_records=1000)
+    record = StatementRecord.of(text := ingestion.statement, parse_streams(text)[0], 1, ManualClock().now())
+    stage.send([Message(stage.topics.statements, key, encode_statement(record)) for key in statement_keys(1)])
+    reading = registration("PATTERN p MATCH (v)-[e]->(w) WHERE e.n = 7 ON flows WINDOW 1000", ManualClock().now())
+    stage.send([registering(stage.topics, reading)])
+    ingestion.write(registering(TOPICS, reading))
+    chance = random.Random(3)
+    for number in range(150):
+        edges = [
+            {"at": number - chance.randrange(20), "a": f"a{chance.randrange(9)}", "b": f"b{chance.randrange(9)}", "n": number}
+            | {"id": f"e{number - chance.randrange(9)}", "user": chance.choice(["ann", "bob", "cy", 7, None])}
+            | {"gone": chance.random() < 0.1}
+            for _ in range(chance.randrange(1, 9))
+        ]
+        body = "".join(json.dumps(each) + "\n" for each in edges).encode() + (b"bad\n" if number % 10 == 0 else b"")
+        stage.send([raw.encode(stage.topics.raw(FLOWS), RawEdges(body))._replace(partition=number % 2)])
+        ingestion.send(body, number % 2)
+    ingestion.fall_silent()
+    stage.run()
+    stage.fall_silent()
+    for part in ingestion.parts:
+        found, expected = ordered_edges(stage.log, stage.topics, part), ordered_edges(ingestion.log, TOPICS, part)
+        assert sorted(found) == sorted(expected) != []
+    found_letters, expected_letters = letters_of(stage), ingestion.letters()
+    assert sorted(each.raw for each in found_letters) == sorted(each.raw for each in expected_letters) != []
+    assert progress_of(stage.log, stage.topics, FLOWS, 3) is not None
+
+
+def test_keys_of_parts_give_each_task_as_many(spark: SparkSession) -> None:
+    from pyspark.sql import functions  # noqa: PLC0415 - as the job has it
+
+    for parts, tasks in ((1, 1), (8, 8), (100, 64)):
+        keys = spread_keys(spark, FLOWS, parts, tasks)
+        assert len(set(keys)) == parts
+        assert keys == spread_keys(spark, FLOWS, parts, tasks)
+        rows = spark.createDataFrame([(key,) for key in keys], "key string")
+        places = rows.select(functions.pmod(functions.hash("key"), functions.lit(tasks)).alias("task")).collect()
+        assert [row.task for row in places] == [number % tasks for number in range(parts)]
 
 
 def statement_keys(version: int) -> tuple[bytes, bytes]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.errors import FatalError
@@ -22,12 +22,12 @@ from graphtide_ordering.progress_reports import progress_of
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
 from graphtide_preprocess.application.committing import MicroBatchWriter
 from graphtide_preprocess.application.micro_batch import Arrived, Counting, StreamOrder, Task
-from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following
 from graphtide_preprocess.domain.blocks import BlockReader
 from graphtide_preprocess.domain.registered import last_statement, statement_of
 from graphtide_query import parse_streams
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
+from graphtide_testing.micro_batches import IDLE, Job, KeptInMemory
 from graphtide_testing.raw_streams import RawStream
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
@@ -42,44 +42,6 @@ if TYPE_CHECKING:
 
 TOPICS = Topics("test")
 FLOWS = StreamName("flows")
-IDLE = 5.0
-
-
-@dataclass
-class InMemory:
-    """A `KeptBlocks`."""
-
-    blocks: dict[int, bytes] = field(default_factory=dict)
-
-    def get(self, number: int) -> bytes:
-        return self.blocks[number]
-
-    def put(self, number: int, block: bytes) -> None:
-        self.blocks[number] = block
-
-    def remove(self, number: int) -> None:
-        del self.blocks[number]
-
-
-@dataclass
-class KeptInMemory:
-    """A `Kept`."""
-
-    waiting: InMemory = field(default_factory=InMemory)
-    sent: InMemory = field(default_factory=InMemory)
-    values: dict[str, bytes] = field(default_factory=dict)
-
-    def head(self) -> bytes | None:
-        return self.values.get("head")
-
-    def keep_head(self, head: bytes) -> None:
-        self.values["head"] = head
-
-    def published(self) -> bytes | None:
-        return self.values.get("published")
-
-    def keep_published(self, record: bytes) -> None:
-        self.values["published"] = record
 
 
 def log_with(messages: list[Message], partitions: int = 1) -> Log:
@@ -111,67 +73,6 @@ def sequence(log: Log, ordering: Ordering) -> None:
     for _ in range(3):
         worker.step()
     worker.close()
-
-
-@dataclass
-class Job:
-    """The job without Spark: batches over a log that each take a while; `forgets` gives every batch to a new process."""
-
-    decodes_apart: ClassVar[bool] = True
-    log: Log
-    task: Task
-    forgets: bool = False
-    records_in_a_batch: int = 10
-    milliseconds_of_a_batch: int = 10
-    kept: KeptInMemory = field(default_factory=KeptInMemory)
-    offsets: Offsets = field(default_factory=lambda: Offsets({}))
-    now: int = 1000
-    reads: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        self.order = StreamOrder(self.task)
-        self.writer = MicroBatchWriter(self.log, TOPICS, FLOWS)
-
-    def micro_batch(self, arrived: Arrived) -> None:
-        if self.forgets:
-            self.order, self.writer = StreamOrder(self.task), MicroBatchWriter(self.log, TOPICS, FLOWS)
-        given = self.order.micro_batch(self.kept, arrived)
-        if given is not None:
-            self.writer.commit(*given)
-
-    def run(self) -> None:
-        """Do all there is, and once more after all have been silent for long enough."""
-        self.read()
-        self.now += int((IDLE + 1) * 1000)
-        self.read()
-
-    def read(self) -> None:
-        """Take batches until there is nothing to do."""
-        pace = Pace(self.records_in_a_batch, 2**40, int(IDLE * 1000))
-        patterns = [((record.key or b"").decode(), record.value) for record in records_of(self.log, TOPICS.patterns)]
-        statements = records_of(self.log, TOPICS.statements)
-        raw = records_of(self.log, TOPICS.raw(FLOWS))
-        records = {
-            str(number): [each for each in raw if each.partition == number] for number in {each.partition for each in raw}
-        }
-        ends = {number: len(each) for number, each in records.items()}
-        while True:
-            start = self.offsets
-            stop = following(start, Found(ends, len(patterns), self.now, len(statements)), self.now, pace, {})
-            if stop == start:
-                return
-            given = [each[start.raw.get(number, 0) : stop.raw[number]] for number, each in records.items()]
-            statement = statement_of(last_statement(statements[: stop.statements], FLOWS))
-            changes = patterns[start.patterns : stop.patterns]
-            arrived = Arrived(stop.at, stop.as_of if stop.is_complete else None, (), changes, statement)
-            if self.decodes_apart:
-                readers = [(each, BlockReader(read=lambda: self.reads, statement=statement)) for each in given]
-                blocks = [block for each, reader in readers for block in reader.blocks(each)]
-                self.micro_batch(replace(arrived, blocks=blocks))
-            else:
-                self.micro_batch(replace(arrived, records={each[0].partition: iter(each) for each in given if each}))
-            self.offsets = stop
-            self.now += self.milliseconds_of_a_batch
 
 
 @pytest.fixture(autouse=True, params=[True, False], ids=["decoded apart", "decoded here"])
@@ -253,15 +154,6 @@ def test_versions_of_a_statement_read_and_order_as_in_the_built_in_sequencer(see
     counted = progress.counted
     assert min(counted.filtered, counted.replaced, counted.late, counted.rejected, counted.duplicates) > 0
     worker.close()
-
-
-def test_a_stream_that_its_statement_divides_is_refused() -> None:
-    log = log_with([register()])
-    state(log, "STREAM flows PARTITION BY src PARTS 4", 1)
-    job = Job(log, Task(TOPICS, FLOWS), False)
-    write(log, [Message(TOPICS.raw(FLOWS), None, b'{"ts": 1, "src": "a", "dst": "b", "label": "x"}', partition=0)])
-    with pytest.raises(FatalError, match="divides stream 'flows' into parts"):
-        job.read()
 
 
 FEATURED = "\n".join(
@@ -430,7 +322,7 @@ def test_a_turn_that_was_committed_is_not_written_again() -> None:
     again = StreamOrder(task).micro_batch(KeptInMemory(), Arrived(1000, 1000, blocks))
     assert first is not None
     assert again is not None
-    assert [MicroBatchWriter(log, TOPICS, FLOWS).commit(*given) for given in (first, again)] == [True, False]
+    assert [MicroBatchWriter(log, TOPICS, FLOWS, TOPICS.raw(FLOWS)).commit(*given) for given in (first, again)] == [True, False]
 
 
 def test_a_checkpoint_that_did_not_write_the_topic_is_refused() -> None:

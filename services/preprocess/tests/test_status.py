@@ -39,10 +39,10 @@ def test_before_the_first_batch_all_is_behind(log: Log) -> None:
 
 
 def test_the_last_mark_says_how_far_the_job_is(log: Log) -> None:
-    writer = MicroBatchWriter(log, TOPICS, FLOWS)
-    writer.commit(MicroBatch(4, 0, 0, 8, 3, PROGRESS), [])
+    writer = MicroBatchWriter(log, TOPICS, FLOWS, TOPICS.raw(FLOWS))
+    writer.commit(MicroBatch(4, 0, 0, 8, 3, PROGRESS), [], {})
     assert read_status(log, TOPICS, FLOWS) == StreamStatus("flows", 4, 8, 2, 1, 70, 75, PROGRESS.counted)
-    writer.commit(MicroBatch(5, 4, 8, 12, 5, PROGRESS), [])
+    writer.commit(MicroBatch(5, 4, 8, 12, 5, PROGRESS), [], {})
     writer.close()
     found = read_status(log, TOPICS, FLOWS)
     assert (found.micro_batch, found.ordered, found.behind) == (5, 12, 0)

@@ -3,6 +3,9 @@
 `python shared/bench/services/preprocess.py BOOTSTRAP` fills topics of a Kafka and lets the job read them to their end in
 `local[2]`. Rates are those of full batches but the first of a query, which loads processes and classes. Every number is
 the median of some runs, with the least and the greatest; results are checked. Log, job and Java share the machine.
+
+`--parts 1 2 4` measures the stream in so many parts instead, beside the stream as a whole and the built-in sequencer. The
+sequencer's processor time is that of its process, and its rate is that of one core which does nothing else.
 """
 
 from __future__ import annotations
@@ -10,27 +13,38 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
+import time
 import uuid
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphtide_bench.frame.runs import Spread
 from graphtide_bench.frame.script import Row, Script
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import TopicPartition
+from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import session
+from graphtide_preprocess.application.divided import make_parts, read_division
 from graphtide_preprocess.application.micro_batch import Task
 from graphtide_preprocess.application.offsets import Pace
+from graphtide_preprocess.domain.registered import ordered_names
+from graphtide_query import parse_streams
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.flow_lines import flow_lines
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges
+from graphtide_wire.stream_statement import StatementRecord, encode_statement, statement_key, version_key
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
+
     from pyspark.sql import SparkSession
 
 FLOWS = StreamName("flows")
@@ -49,11 +63,16 @@ class Bench:
         self.spark = spark
         self.folder = folder
 
-    def filled(self, edges: int, edges_in_a_record: int, partitions: int) -> Topics:
-        """Return topics with so many edges, in order over all partitions."""
+    def filled(self, edges: int, edges_in_a_record: int, partitions: int, parts: int = 0) -> Topics:
+        """Return topics with so many edges, in order over all partitions; a statement divides them into parts, if any."""
         topics = Topics(f"bench-{uuid.uuid4().hex[:8]}")
         self.log.admin().ensure([*topics.of_deployment(), *topics.of_stream(FLOWS, partitions=partitions)])
         writer = self.log.writer()
+        if parts:
+            text = f"STREAM flows PARTITION BY src PARTS {parts}"
+            record = encode_statement(StatementRecord.of(text, parse_streams(text)[0], 1, datetime.now(UTC)))
+            keys = statement_key(FLOWS), version_key(FLOWS, 1)
+            writer.write([Message(topics.statements, key, record) for key in keys])
         for number, first in enumerate(range(0, edges, edges_in_a_record)):
             message = raw.encode(topics.raw(FLOWS), RawEdges(flow_lines(first, min(edges_in_a_record, edges - first))))
             writer.write([message._replace(partition=number % partitions)])
@@ -64,16 +83,19 @@ class Bench:
         """Read to the end; return the seconds of each batch."""
         pace = Pace(records, 256 * 1024 * 1024, 5_000)
         checkpoint = str(self.folder / topics.prefix)
-        task = Task(topics, FLOWS)
-        reading = Reading(self.connection, topics, FLOWS, task.source, pace, tasks)
+        task, division = Task(topics, FLOWS), read_division(self.log, topics, FLOWS)
+        if division is not None:
+            make_parts(self.log, topics, division, None)
+        reading = Reading(self.connection, topics, FLOWS, task.source, pace, tasks, division)
         query = ordering_query(self.spark, reading, task, checkpoint).trigger(availableNow=True).start()
         query.awaitTermination()
         return [each.durationMs["triggerExecution"] / 1000 for each in query.recentProgress if "addBatch" in each.durationMs]
 
     def ordered(self, topics: Topics) -> int:
-        """Return how many edges are in the ordered stream."""
+        """Return how many edges are in the ordered stream, or in its parts."""
         reader = self.log.reader(None)
-        reader.assign({TopicPartition(topics.ordered(FLOWS), 0): 0})
+        names = ordered_names(FLOWS, read_division(self.log, topics, FLOWS))
+        reader.assign({TopicPartition(topics.ordered(name), 0): 0 for name in names})
         found = 0
         while records := reader.poll(1.0, 1000):
             found += sum(ordered.header(record.headers).records for record in records)
@@ -100,9 +122,11 @@ def _is_spark(pid: int) -> bool:
     return b"pyspark-shell" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def throughput(bench: Bench, edges: int, edges_in_a_record: int, partitions: int, tasks: int = 0) -> tuple[float, float]:
+def throughput(
+    bench: Bench, edges: int, edges_in_a_record: int, partitions: int, *, tasks: int = 0, parts: int = 0
+) -> tuple[float, float]:
     """Return edges a second of the full batches after the first, and microseconds of the processor an edge."""
-    topics = bench.filled(edges, edges_in_a_record, partitions)
+    topics = bench.filled(edges, edges_in_a_record, partitions, parts)
     records = EDGES_OF_A_BATCH[edges_in_a_record] // edges_in_a_record
     before = processor_seconds()
     batches = bench.run(topics, records, tasks)
@@ -112,6 +136,19 @@ def throughput(bench: Bench, edges: int, edges_in_a_record: int, partitions: int
     if not edges - waiting <= bench.ordered(topics) <= edges:
         raise SystemExit(f"{bench.ordered(topics)} of {edges} edges are in order")  # noqa: EM102 - the end of a script
     return records * edges_in_a_record * (full - 1) / sum(batches[1:full]), taken / edges * 1e6
+
+
+def sequencer(bench: Bench, edges: int) -> tuple[float, float]:
+    """Return edges a second of a core of the built-in sequencer, and microseconds of the processor an edge."""
+    topics = bench.filled(edges, 4_000, 1)
+    worker = SequencingWorker(bench.log, topics, FLOWS, SystemClock(), Sequencing())
+    before = time.process_time()
+    worker.open()
+    while worker.sequencer.ordered < edges - 1:
+        worker.step()
+    worker.close()
+    taken = (time.process_time() - before) / edges
+    return 1 / taken, taken * 1e6
 
 
 def latency(bench: Bench) -> list[float]:
@@ -133,6 +170,7 @@ def main() -> None:
     script.option("bootstrap", help="address of a Kafka")
     script.option("--repeats", type=int, default=5)
     script.option("--edges", type=int, default=4_000_000, help="of a run, half of that in records of one edge")
+    script.option("--parts", type=int, nargs="*", default=(), help="numbers of parts")
     asked = script.arguments()
     logging.getLogger().setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
@@ -142,15 +180,32 @@ def main() -> None:
         spark.sparkContext.setLogLevel("ERROR")
         bench = Bench(asked.bootstrap, spark, Path(folder))
         throughput(bench, 800_000, 4_000, 2)
-        for size, partitions, tasks in ((4_000, 2, 0), (4_000, 1, 0), (4_000, 2, 2), (1, 2, 0)):
-            edges = asked.edges if size > 1 else asked.edges // 2
-            what = f"records of {size} edges, {partitions} partitions, {tasks} tasks to read"
-            script.add(row(what, [throughput(bench, edges, size, partitions, tasks) for _ in range(asked.repeats)]))
-        found = latency(bench)
-        p95 = round(found[int(len(found) * 0.95)], 2)
-        script.add({"case": "a batch of 100 edges", "seconds": round(Spread.of(found).median, 2), "p95 seconds": p95})
+        for found in in_parts(bench, asked.edges, asked.repeats, asked.parts) if asked.parts else as_a_whole(bench, asked):
+            script.add(found)
         spark.stop()
     script.hand_out()
+
+
+def in_parts(bench: Bench, edges: int, repeats: int, numbers: Sequence[int]) -> Iterator[Row]:
+    """Measure a stream as a whole, in so many parts, and in the built-in sequencer; the cases take turns."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for _ in range(repeats):
+        for parts in (0, *numbers):
+            what = f"{parts} parts" if parts else "the stream as a whole"
+            found.setdefault(what, []).append(throughput(bench, edges, 4_000, 2, parts=parts))
+        found.setdefault("the built-in sequencer", []).append(sequencer(bench, edges // 4))
+    yield from (row(what, each) for what, each in found.items())
+
+
+def as_a_whole(bench: Bench, asked: Namespace) -> Iterator[Row]:
+    """Measure a stream as a whole: how it is read, and small batches."""
+    for size, partitions, tasks in ((4_000, 2, 0), (4_000, 1, 0), (4_000, 2, 2), (1, 2, 0)):
+        edges = asked.edges if size > 1 else asked.edges // 2
+        what = f"records of {size} edges, {partitions} partitions, {tasks} tasks to read"
+        yield row(what, [throughput(bench, edges, size, partitions, tasks=tasks) for _ in range(asked.repeats)])
+    found = latency(bench)
+    p95 = round(found[int(len(found) * 0.95)], 2)
+    yield {"case": "a batch of 100 edges", "seconds": round(Spread.of(found).median, 2), "p95 seconds": p95}
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,9 +22,11 @@ from graphtide_preprocess.adapters.metrics import BatchMetrics
 from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import session
+from graphtide_preprocess.application.divided import make_parts, read_division
 from graphtide_preprocess.application.micro_batch import Counting, Task
 from graphtide_preprocess.application.offsets import Pace
 from graphtide_preprocess.application.status import read_status
+from graphtide_preprocess.domain.registered import ordered_names
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
 from graphtide_preprocess.settings import Settings
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from graphtide_preprocess.application.status import StreamStatus
 
@@ -57,7 +61,7 @@ def bootstrap(settings: Settings) -> tuple[SparkSession, list[StreamQuery]]:
 
 
 def read_statuses(streams: Sequence[str]) -> Iterator[StreamStatus]:
-    """Yield how far the job is with streams, by default those of its settings, which the environment has.
+    """Yield how far the job is with streams and their parts, by default those of its settings, which the environment has.
 
     Raises:
         InvalidQueryError: a stream has an invalid name.
@@ -74,11 +78,16 @@ def read_statuses(streams: Sequence[str]) -> Iterator[StreamStatus]:
     log, topics = KafkaLog(settings.kafka.connection(f"{NAME}-status")), Topics(settings.prefix)
     for name in asked:
         check_stream(name)
-        yield read_status(log, topics, StreamName(name), settings.topic_of.get(name))
+        stream = StreamName(name)
+        for ordered in ordered_names(stream, read_division(log, topics, stream)):
+            yield read_status(log, topics, ordered, settings.topic_of.get(name))
 
 
 def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, stop_file: Path) -> StreamQuery:
-    """Return the query of one stream, which has its checkpoint in a folder of its own."""
+    """Return the query of one stream, which has its checkpoint in a folder of its own.
+
+    Whenever it starts, the last statement says how the stream is divided. Each number of parts has a checkpoint.
+    """
     topics = Topics(settings.prefix)
     pace = Pace(settings.most_records, settings.most_bytes, int(settings.idle_seconds * 1000))
     connection = settings.kafka.connection(NAME)
@@ -95,11 +104,19 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
         counting=Counting(most_ticks, settings.publish_seconds) if settings.statistics else None,
         foreign=settings.topic_of.get(stream),
     )
-    reading = Reading(connection, topics, stream, task.source, pace, settings.tasks, str(stop_file), ahead)
+    reading = Reading(connection, topics, stream, task.source, pace, settings.tasks, stop_file=str(stop_file), ahead=ahead)
     checkpoint = f"{settings.checkpoint.rstrip('/')}/{stream}"
     interval = f"{settings.trigger_seconds} seconds"
-    return StreamQuery(
-        f"{settings.prefix}.preprocess.{stream}",
-        lambda: ordering_query(spark, reading, task, checkpoint, settings.telemetry).trigger(processingTime=interval),
-        stop_file,
-    )
+    log = KafkaLog(connection)
+
+    def prepared() -> DataStreamWriter:
+        division = read_division(log, topics, stream)
+        folder = checkpoint
+        if division is not None:
+            make_parts(log, topics, division, settings.retention_ms)
+            # No name of a stream has a dot.
+            folder = f"{checkpoint}.p{division.parts}"
+        query = ordering_query(spark, replace(reading, division=division), task, folder, settings.telemetry)
+        return query.trigger(processingTime=interval)
+
+    return StreamQuery(f"{settings.prefix}.preprocess.{stream}", prepared, stop_file)

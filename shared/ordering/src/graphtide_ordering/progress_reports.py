@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.errors import FatalError
-from graphtide_core.merged_streams import is_merged, parts_of
+from graphtide_core.merged_streams import is_merged, parts_of, whole_of
 from graphtide_core.ports.log import TopicPartition
 
 from graphtide_ordering.positions import read_remembered
-from graphtide_ordering.stream_progress import StreamProgress, sum_of
+from graphtide_ordering.stream_progress import Counted, StreamProgress, sum_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,8 +47,8 @@ def divider_of(topics: Topics, stream: StreamName, partition: int) -> str:
 
 
 def micro_batches_of(topics: Topics, stream: StreamName) -> str:
-    """Return the group that marks the micro-batches of a stream in its ordered topic."""
-    return f"{topics.prefix}.preprocess.{stream}"
+    """Return the group that marks the micro-batches of a stream, and of its parts, in their ordered topics."""
+    return f"{topics.prefix}.preprocess.{whole_of(stream)}"
 
 
 def progress_of(log: Log, topics: Topics, stream: StreamName, parts: int | None = None) -> StreamProgress | None:
@@ -56,6 +56,7 @@ def progress_of(log: Log, topics: Topics, stream: StreamName, parts: int | None 
 
     A merged stream has the progress of each of its sources instead: None. A stream in parts is as far as the slowest of them.
     What was read, filtered and rejected is counted where it is divided, and what became of the rest where parts are ordered.
+    On Spark each part counts what was read, and the first one what was filtered and rejected.
 
     Raises:
         TransientError: the log does not answer.
@@ -91,6 +92,9 @@ def _together(divided: Sequence[StreamProgress], ordered: Sequence[StreamProgres
     slowest = min(ordered, key=lambda each: (each.epoch, each.watermark is not None, each.watermark or 0))
     newest = [each.newest for each in ordered if each.newest is not None]
     counted, recent = (sum_of(each.counted for each in divided), sum_of(each.recent for each in divided))
+    if not divided:
+        counted = Counted(max(each.counted.read for each in ordered))
+        recent = Counted(max(each.recent.read for each in ordered))
     first = next((each.first for each in (*divided, *ordered) if each.first is not None), None)
     return msgspec.structs.replace(
         slowest,

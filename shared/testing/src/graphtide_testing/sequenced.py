@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from graphtide_core.merged_streams import has_parts
 from graphtide_core.ports.log import TopicPartition
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_wire import dead_letters, ordered, ordered_body, statistics
@@ -69,7 +70,9 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
         reached = header.epoch, header.watermark
         if not found:
             newest = (edges[-1].epoch, edges[-1].ts) if edges else None
-            is_heartbeat = reached >= watermark and (header.epoch, header.last_ts) == newest
+            # A part has heartbeats before the first edge of an epoch, too.
+            is_first = has_parts(stream) and (newest is None or newest[0] < header.epoch)
+            is_heartbeat = reached >= watermark and (is_first or (header.epoch, header.last_ts) == newest)
             assert is_heartbeat or reached[0] == watermark[0] + 1, "a record without edges is a heartbeat or begins an epoch"
         else:
             assert header.number is not None

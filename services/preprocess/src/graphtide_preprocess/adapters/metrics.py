@@ -49,7 +49,8 @@ class BatchMetrics(StreamingQueryListener):
         record(metrics.BATCH_DURATION, progress.durationMs.get("triggerExecution", 0) / 1000, {key.WORKER: query})
         found = progress.observedMetrics.get(rows.MEASURED)
         if found is not None and found.measured is not None:
-            self._measured(msgspec.json.decode(found.measured, type=Measured))
+            for each in found.measured:
+                self._measured(msgspec.json.decode(each, type=Measured))
         for operator in progress.stateOperators:
             self._states[metrics.BATCH_STATE_SIZE][query] = operator.memoryUsedBytes
             self._states[metrics.BATCH_STATE_ENTRIES][query] = operator.numRowsTotal

@@ -2,8 +2,8 @@
 
 A micro-batch is committed before its state is. If the process ends between the two, Spark takes the micro-batch again from the
 state before it, and the log has it already (`application.committing`).
-Spark gives a key's rows to one task. Its process keeps a copy of the state in memory from batch to batch (`StreamOrder`). If
-another process gets the next batch, that one reads the state store.
+Spark gives the rows of a key, which are those of a stream or a part of one, to one task. Its process keeps a copy of the state
+in memory from batch to batch (`StreamOrder`). If another process gets the next batch, that one reads the state store.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graphtide_preprocess.application.micro_batch import Arrived, StreamOrder, T
 from graphtide_preprocess.domain.registered import statement_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
@@ -82,11 +82,13 @@ class _Kept:
 
 
 class OrderingOperator(StatefulProcessor):
-    """Orders one stream."""
+    """Orders one stream, or each part of it."""
 
-    def __init__(self, connection: KafkaConnection, task: Task, telemetry: TelemetrySettings | None = None) -> None:
-        """Keep what to do, where the log is and how traces are recorded; this travels to executors."""
-        self._connection, self._task, self._telemetry = connection, task, telemetry
+    def __init__(
+        self, connection: KafkaConnection, tasks: Mapping[str, Task], telemetry: TelemetrySettings | None = None
+    ) -> None:
+        """Keep what to do for each key, where the log is and how traces are recorded; this travels to executors."""
+        self._connection, self._tasks, self._telemetry = connection, tasks, telemetry
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
@@ -94,25 +96,30 @@ class OrderingOperator(StatefulProcessor):
             set_up("graphtide-preprocess", self._telemetry)
         self._kept = _Kept(handle)
 
-    def handleInputRows(self, key: object, rows_of_key: Iterable[Row], timer_values: TimerValues) -> Iterator[Row]:  # noqa: ARG002 - Spark's name
+    def handleInputRows(self, key: tuple[str], rows_of_key: Iterable[Row], timer_values: TimerValues) -> Iterator[Row]:  # noqa: ARG002 - Spark's name
         """Take the micro-batch of a batch, and commit it."""
-        order = _ORDERS.setdefault(self._task, StreamOrder(self._task))
-        given = order.micro_batch(self._kept, self._read_arrived(rows_of_key))
+        task = self._tasks[key[0]]
+        order = _ORDERS.get(task)
+        if order is None:
+            order = _ORDERS[task] = StreamOrder(task)
+        given = order.micro_batch(self._kept, self._read_arrived(task, rows_of_key))
         if given is not None:
             with order.measured.stage("commit"):
-                self._writer().commit(*given)
+                self._writer(task).commit(*given)
         yield Row(measured=msgspec.json.encode(order.measured).decode())
 
     def close(self) -> None:
         """Do nothing: the state is Spark's."""
 
-    def _read_arrived(self, given: Iterable[Row]) -> Arrived:
-        source = self._task.source
+    def _read_arrived(self, task: Task, given: Iterable[Row]) -> Arrived:
+        source = task.source
         instant = rows.Instant(0, None)
         blocks, patterns = [], []
         records: dict[int, Iterable[Record]] = {}
         for each in given:
-            row = rows.ReadRow(each.kind, each.place, bytes(each.head), None if each.body is None else bytes(each.body))
+            row = rows.ReadRow(
+                each.stream, each.kind, each.place, bytes(each.head), None if each.body is None else bytes(each.body)
+            )
             match row.kind:
                 case rows.BLOCK:
                     blocks.append(rows.block_of(row))
@@ -127,11 +134,11 @@ class OrderingOperator(StatefulProcessor):
         changes = [(name, value) for _, name, value in sorted(patterns, key=lambda change: change[0])]
         return Arrived(instant.at, instant.as_of, blocks, changes, statement_of(instant.statement), records)
 
-    def _writer(self) -> MicroBatchWriter:
-        key = self._connection, self._task.topics, self._task.stream
+    def _writer(self, task: Task) -> MicroBatchWriter:
+        key = self._connection, task.topics, task.stream
         found = _WRITERS.get(key)
         if found is None:
-            found = _WRITERS[key] = MicroBatchWriter(log_of(self._connection), self._task.topics, self._task.stream)
+            found = _WRITERS[key] = MicroBatchWriter(log_of(self._connection), task.topics, task.stream, task.source.name)
         return found
 
 

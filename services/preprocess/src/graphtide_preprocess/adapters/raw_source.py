@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from graphtide_core.errors import FatalError
+from graphtide_core.errors import FatalError, TransientError
 from graphtide_core.lookbacks import Lookbacks
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.window_log import between
@@ -25,9 +25,10 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 
 from graphtide_preprocess.adapters import rows
 from graphtide_preprocess.adapters.log_ranges import log_of, records_between
+from graphtide_preprocess.application.committing import read_begun, read_mark
 from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following
 from graphtide_preprocess.domain.blocks import BlockReader
-from graphtide_preprocess.domain.registered import last_statement, statement_of
+from graphtide_preprocess.domain.registered import division_of, last_statement, ordered_names, statement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import LogReader
     from graphtide_log.kafka import KafkaConnection
+    from graphtide_ordering.division import Division
     from graphtide_ordering.raw_decoding import Ahead
     from graphtide_wire.topics import Topics
     from pyspark.sql.types import StructType
@@ -60,7 +62,10 @@ class Reading:
         stream: its name.
         source: the topic of its records.
         pace: how much at once.
-        tasks: that may read and decode at once; with 0 the task that orders the stream does.
+        tasks: that may read and decode at once; with 0 the task that orders the stream does. If the stream has parts, there are
+            as many as parts.
+        division: how the stream is divided into parts; None if it is not.
+        keys: of the rows for each part, in the order of the parts; those of a stream without parts have its name.
         stop_file: once there is such a file on the driver, there is nothing more to read.
         ahead: how far ahead of the clock an edge may be; None is any time.
     """
@@ -71,8 +76,19 @@ class Reading:
     source: SourceTopic
     pace: Pace
     tasks: int = 0
+    division: Division | None = None
+    keys: tuple[str, ...] = ()
     stop_file: str | None = None
     ahead: Ahead | None = None
+
+    @property
+    def readers(self) -> int:
+        """How many tasks read a batch beside those that order it.
+
+        Where blocks begin decides which edges of a stream in parts are late. So it follows from the parts, not from a setting:
+        a batch that is run again is read by as many tasks.
+        """
+        return self.tasks if self.division is None else self.division.parts
 
 
 class RawRange(InputPartition):
@@ -103,9 +119,11 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._statement: tuple[int, bytes | None] = (0, None)
 
     def initialOffset(self) -> dict[str, object]:
-        """Begin at the first record there is."""
-        first = {str(place.partition): ends[0] for place, ends in self._ends().items()}
-        return _as_dict(Offsets(first))
+        """Begin at the first record there is; a new division of a stream, where the last one ended."""
+        reading, ends = self._reading, self._ends()
+        log, own = log_of(reading.connection), ordered_names(reading.stream, reading.division)[0]
+        begun = {} if read_mark(log, reading.topics, own) is not None else read_begun(log, reading.topics, reading.stream, ends)
+        return _as_dict(Offsets({str(place.partition): max(first, begun.get(place, 0)) for place, (first, _) in ends.items()}))
 
     def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:  # noqa: ARG002 - the pace is ours
         """Return where the next batch ends."""
@@ -114,6 +132,7 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if stop_file is not None and Path(stop_file).exists():
             return start
         found = self._found() if self._target is None else self._target
+        self._check_division(found.statements)
         sizes = self._sizes(begin, found)
         return _as_dict(following(begin, found, _now(), self._reading.pace, sizes))
 
@@ -128,9 +147,9 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         instant = rows.Instant(stop.at, stop.as_of if stop.is_complete else None, statement)
         raw = {int(number): (begin.raw.get(number, 0), offset) for number, offset in stop.raw.items()}
         raw = {number: (first, offset) for number, (first, offset) in raw.items() if first < offset}
-        if not self._reading.tasks:
+        if not self._reading.readers:
             return [BatchRange(begin.patterns, stop.patterns, instant, raw)]
-        size = max(_RECORDS_OF_A_TASK, -(-sum(end - start for start, end in raw.values()) // self._reading.tasks))
+        size = max(_RECORDS_OF_A_TASK, -(-sum(end - start for start, end in raw.values()) // self._reading.readers))
         parts: list[InputPartition] = [BatchRange(begin.patterns, stop.patterns, instant, {})]
         for number, (beginning, offset) in raw.items():
             for first in range(beginning, offset, size):
@@ -141,7 +160,7 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Read and decode on an executor."""
         found = self._rows(partition)
         while part := list(islice(found, _BLOCKS_AT_ONCE)):
-            yield rows.read_batch(self._reading.stream, part)
+            yield rows.read_batch(part)
 
     def stop(self) -> None:
         """Give back the driver's reader."""
@@ -155,14 +174,26 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             place = TopicPartition(reading.source.name, partition.partition)
             records = reading.source.records(records_between(reading.connection, place, partition.start, partition.stop))
             read = partial(_attributes_read, reading.connection, reading.topics, reading.stream, partition.patterns)
-            reader = BlockReader(reading.ahead, read, statement_of(partition.statement))
-            yield from map(rows.block_row, reader.blocks(records))
+            reader = BlockReader(reading.ahead, read, statement_of(partition.statement), reading.division)
+            yield from (rows.block_row(reading.keys[block.part], block) for block in reader.blocks(records))
         elif isinstance(partition, BatchRange):
-            yield rows.instant_row(partition.instant)
-            yield from (rows.range_row(number, *each) for number, each in partition.raw.items())
+            yield from (rows.instant_row(key, partition.instant) for key in reading.keys)
+            yield from (rows.range_row(reading.keys[0], number, *each) for number, each in partition.raw.items())
             place = TopicPartition(reading.topics.patterns, 0)
             for record in records_between(reading.connection, place, partition.start, partition.stop):
-                yield rows.ReadRow(rows.PATTERN, record.offset, record.key or b"", record.value)
+                for key in reading.keys:
+                    yield rows.ReadRow(key, rows.PATTERN, record.offset, record.key or b"", record.value)
+
+    def _check_division(self, stop: int) -> None:
+        """Read no batch whose statement divides the stream in another way than the query does.
+
+        Raises:
+            TransientError: it does, and another query can go on from here.
+        """
+        statement, stream = statement_of(self._statement_before(stop)), self._reading.stream
+        if division_of(statement) != self._reading.division:
+            message = f"version {statement and statement.version} of the statement divides stream {stream!r} in another way"
+            raise TransientError(message)
 
     def _statement_before(self, stop: int) -> bytes | None:
         """Return the record of the stream's last statement before an offset of the statements; None if there is none."""

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 READ: Final = "stream string, kind int, place int, head binary, body binary"
-"""What the source gives: blocks or ranges of offsets, patterns, and one instant a batch."""
+"""What the source gives: blocks or ranges of offsets, patterns, and one instant a batch, for the key of a stream or part."""
 
 COMMITTED: Final = "measured string"
 """What the operator gives once a micro-batch is committed: its `Measured`, as JSON."""
 
 MEASURED: Final = "measured"
-"""What a query's progress calls it."""
+"""What a query's progress calls all of them."""
 
 BLOCK: Final = 0
 PATTERN: Final = 1
@@ -33,8 +33,9 @@ _READ_SCHEMA: Final = pa.schema(
 
 
 class ReadRow(NamedTuple):
-    """A row of the source."""
+    """A row of the source, for the task that has the key."""
 
+    key: str
     kind: int
     place: int
     head: bytes
@@ -50,9 +51,9 @@ class Instant:
     statement: bytes | None = None
 
 
-def block_row(block: Block) -> ReadRow:
+def block_row(key: str, block: Block) -> ReadRow:
     """Return a block as a row."""
-    return ReadRow(BLOCK, block.partition, msgspec.msgpack.encode(block.head), block.edges)
+    return ReadRow(key, BLOCK, block.partition, msgspec.msgpack.encode(block.head), block.edges)
 
 
 def block_of(row: ReadRow) -> Block:
@@ -60,9 +61,9 @@ def block_of(row: ReadRow) -> Block:
     return Block(row.place, msgspec.msgpack.decode(row.head, type=BlockHead), row.body or b"")
 
 
-def range_row(partition: int, start: int, stop: int) -> ReadRow:
+def range_row(key: str, partition: int, start: int, stop: int) -> ReadRow:
     """Return the range of offsets of a partition, from `start` to before `stop`, as a row."""
-    return ReadRow(RANGE, partition, msgspec.msgpack.encode((start, stop)), None)
+    return ReadRow(key, RANGE, partition, msgspec.msgpack.encode((start, stop)), None)
 
 
 def range_of(row: ReadRow) -> tuple[int, int]:
@@ -70,9 +71,9 @@ def range_of(row: ReadRow) -> tuple[int, int]:
     return msgspec.msgpack.decode(row.head, type=tuple[int, int])
 
 
-def instant_row(instant: Instant) -> ReadRow:
+def instant_row(key: str, instant: Instant) -> ReadRow:
     """Return an instant as a row."""
-    return ReadRow(INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.as_of)), instant.statement)
+    return ReadRow(key, INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.as_of)), instant.statement)
 
 
 def instant_of(row: ReadRow) -> Instant:
@@ -80,10 +81,9 @@ def instant_of(row: ReadRow) -> Instant:
     return Instant(*msgspec.msgpack.decode(row.head, type=tuple[int, int | None]), row.body)
 
 
-def read_batch(stream: str, rows: Iterable[ReadRow]) -> pa.RecordBatch:
-    """Return rows of one stream as Arrow's."""
-    kinds, places, heads, bodies = zip(*rows, strict=True)
-    columns = [[stream] * len(kinds), kinds, places, heads, bodies]
+def read_batch(rows: Iterable[ReadRow]) -> pa.RecordBatch:
+    """Return rows as Arrow's."""
+    columns = zip(*rows, strict=True)
     return pa.record_batch(
         [pa.array(column, each.type) for column, each in zip(columns, _READ_SCHEMA, strict=True)], _READ_SCHEMA
     )

@@ -16,8 +16,6 @@ _JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 RELIED_ON: Final = {
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # One key a stream: more partitions would be empty, and their number stays in the checkpoint.
-    "spark.sql.shuffle.partitions": "1",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # Processes keep copies of the state, readers and writers.
     "spark.python.worker.reuse": "true",

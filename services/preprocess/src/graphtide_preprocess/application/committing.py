@@ -11,6 +11,9 @@ and finds one of three:
 A mark is read anew after every change of writers, which follows from the transactional id. Its new owner shuts the writer
 before out, and lets its transaction end, before the mark is read. The id is that of the built-in sequencer, so the two never
 write one stream at once.
+
+The offsets to read next in the source's partitions are positions of the same group, committed with each micro-batch. A new
+division of a stream into parts begins there.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from graphtide_ordering.progress_reports import micro_batches_of, sequencer_of
 from graphtide_preprocess.application.micro_batch import MicroBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Log, LogTransactor, Message
@@ -55,34 +58,51 @@ def read_mark(log: Log, topics: Topics, stream: StreamName) -> MicroBatch | None
         raise FatalError(message) from error
 
 
-class MicroBatchWriter:
-    """Writes the micro-batches of one stream."""
+def read_begun(log: Log, topics: Topics, stream: StreamName, places: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+    """Return where the last micro-batch of a stream that was committed, or of parts of it, ended in partitions of its source.
 
-    def __init__(self, log: Log, topics: Topics, stream: StreamName) -> None:
-        """Write nothing yet."""
-        self._log, self._topics, self._stream = log, topics, stream
+    Raises:
+        TransientError: the log does not answer.
+    """
+    reader = log.reader(micro_batches_of(topics, stream))
+    try:
+        found = reader.committed(places)
+    finally:
+        reader.close()
+    return {place: position.offset for place, position in found.items() if position is not None}
+
+
+class MicroBatchWriter:
+    """Writes the micro-batches of one stream, or of a part."""
+
+    def __init__(self, log: Log, topics: Topics, stream: StreamName, source: str) -> None:
+        """Write nothing yet; `source` is the topic of the stream's records."""
+        self._log, self._topics, self._stream, self._source = log, topics, stream, source
         self._place = TopicPartition(topics.ordered(stream), 0)
         self._id = sequencer_of(topics, stream)
         self._group = micro_batches_of(topics, stream)
         self._transactor: LogTransactor | None = None
         self._last: int | None = None
 
-    def commit(self, micro_batch: MicroBatch, messages: Iterable[Message]) -> bool:
+    def commit(self, micro_batch: MicroBatch, messages: Iterable[Message], next: Mapping[int, int]) -> bool:
         """Write a micro-batch, unless it is there already; return whether it was written.
+
+        `next` are the offsets to read next, by partitions of the source.
 
         Raises:
             FatalError: the checkpoint and the log do not belong together.
             TransientError: the log does not answer; whether the micro-batch is there is known when it is committed again.
         """
         given = list(messages)
+        positions = {TopicPartition(self._source, number): Position(offset) for number, offset in next.items()}
         if self._transactor is not None and self._last == micro_batch.previous:
             try:
-                return self._write(micro_batch, given)
+                return self._write(micro_batch, given, positions)
             except FencedError:
                 self.close()
         if self._is_there(micro_batch):
             return False
-        return self._write(micro_batch, given)
+        return self._write(micro_batch, given, positions)
 
     def close(self) -> None:
         """Give back the transactor."""
@@ -125,7 +145,7 @@ class MicroBatchWriter:
         finally:
             reader.close()
 
-    def _write(self, micro_batch: MicroBatch, messages: list[Message]) -> bool:
+    def _write(self, micro_batch: MicroBatch, messages: list[Message], positions: Mapping[TopicPartition, Position]) -> bool:
         transactor = self._transactor
         if transactor is None:
             message = f"the writer of {self._place.topic} is not open"
@@ -133,6 +153,7 @@ class MicroBatchWriter:
         self._last = None
         transactor.begin()
         transactor.write(messages)
-        transactor.commit(self._group, {self._place: Position(micro_batch.number, msgspec.json.encode(micro_batch).decode())})
+        mark = Position(micro_batch.number, msgspec.json.encode(micro_batch).decode())
+        transactor.commit(self._group, {self._place: mark, **positions})
         self._last = micro_batch.number
         return True

@@ -12,10 +12,11 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from graphtide_core.errors import FatalError
+from graphtide_core.merged_streams import whole_of
 from graphtide_core.ports.log import Message
 from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.stream_windows import StreamWindows
@@ -85,7 +86,7 @@ class Task:
 
     Attributes:
         topics: names of topics.
-        stream: its name.
+        stream: its name, or that of a part of it.
         foreign: the topic of its records, if that is not its raw topic.
         unit: what its times count.
         ordering: how the stream is put in order.
@@ -108,9 +109,19 @@ class Task:
     foreign: str | None = None
 
     @property
+    def whole(self) -> StreamName:
+        """The stream, if this is a part of one, or else itself."""
+        return whole_of(self.stream)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of a stream."""
+        return self.whole != self.stream
+
+    @property
     def source(self) -> SourceTopic:
         """The topic of its records."""
-        return SourceTopic.of(self.topics, self.stream, self.foreign)
+        return SourceTopic.of(self.topics, self.whole, self.foreign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +165,14 @@ class MicroBatch(msgspec.Struct, frozen=True, rename={"stream_progress": "figure
     stream_progress: StreamProgress = StreamProgress()
 
 
+class Commit(NamedTuple):
+    """What a micro-batch commits: its mark, its messages, and the offset to read next in each partition of its source."""
+
+    micro_batch: MicroBatch
+    messages: list[Message]
+    next: Mapping[int, int] = {}
+
+
 class StreamOrder:
     """One stream's order, from one micro-batch to the next.
 
@@ -173,7 +192,7 @@ class StreamOrder:
         self._read: frozenset[str] = frozenset()
         self.measured = Measured()
 
-    def micro_batch(self, kept: Kept, arrived: Arrived) -> tuple[MicroBatch, list[Message]] | None:
+    def micro_batch(self, kept: Kept, arrived: Arrived) -> Commit | None:
         """Take a micro-batch, and keep what the next needs; return what to commit, None if there is nothing.
 
         Raises:
@@ -183,13 +202,13 @@ class StreamOrder:
         with self.measured.stage("order"):
             return self._taken(kept, arrived)
 
-    def _taken(self, kept: Kept, arrived: Arrived) -> tuple[MicroBatch, list[Message]] | None:
+    def _taken(self, kept: Kept, arrived: Arrived) -> Commit | None:
         head = _read(kept.head())
         is_first = head.micro_batch == 0
         head.micro_batch += 1
         self._turn_back_on(head, kept)
         for name, value in arrived.patterns:
-            _fold(head, name, registration(value, self._task.stream, self._task.unit))
+            _fold(head, name, registration(value, self._task.whole, self._task.unit))
         windows = StreamWindows() if arrived.statement is None else arrived.statement.windows
         self._keep_what_is_read(head, windows)
         self._remember(head, kept)
@@ -208,7 +227,7 @@ class StreamOrder:
         micro_batch = self._concluded(head, before, arrived.at) if messages or _is_due(head, arrived.at) else None
         kept.keep_head(msgspec.json.encode(head))
         self._identity, self._micro_batch, self._history.micro_batch = head.identity, head.micro_batch, head.micro_batch
-        return None if micro_batch is None else (micro_batch, messages)
+        return None if micro_batch is None else Commit(micro_batch, messages, self._sequencer.next)
 
     def _turn_back_on(self, head: Head, kept: Kept) -> None:
         """Have in memory what was there after the micro-batch before."""
@@ -234,17 +253,7 @@ class StreamOrder:
         return replace(self._task.ordering, lateness=lateness, duplicates=DuplicatePolicy(head.duplicates))
 
     def _order_by(self, head: Head, statement: Statement | None) -> None:
-        """Put what waits and what comes in order as the statement says; time stands still here while nothing comes.
-
-        Raises:
-            FatalError: the statement divides the stream, whose patterns wait for its parts then.
-        """
-        if statement is not None and statement.division is not None:
-            message = (
-                f"the statement divides stream {statement.record.stream!r} into parts, and the job on Spark orders a stream "
-                "as a whole: leave PARTITION BY out, or let ingestion order the stream"
-            )
-            raise FatalError(message)
+        """Put what waits and what comes in order as the statement says; time stands still here while nothing comes."""
         ordering = self._task.ordering if statement is None else statement.ordering(self._task.ordering, self._task.unit)
         head.lateness, head.duplicates = ordering.lateness, ordering.duplicates.value
         self._sequencer.adopt(replace(ordering, live=0))
@@ -339,10 +348,16 @@ class StreamOrder:
         sequencer.count_out(packed)
         self._measure(output, packed, len(too_large))
         unplaced = letters.too_large(sequencer, too_large, self._packing.most_bytes) + letters.unplaced(output.repeated)
-        heartbeats = Heartbeats(self._packing, self._task.heartbeat_seconds, head.last_record, head.last_record_at / 1000)
+        heartbeats = self._heartbeats(head)
         messages += heartbeats.after(messages, sequencer, at / 1000)
         head.last_record, head.last_record_at = heartbeats.last_record, int(heartbeats.at * 1000)
         return [*messages, *letters.rejected(output.rejected), *unplaced]
+
+    def _heartbeats(self, head: Head) -> Heartbeats:
+        """Return what sends heartbeats; a part sends one in each micro-batch that lets time pass, as merged parts wait."""
+        task, at = self._task, head.last_record_at / 1000
+        seconds = 0.0 if task.is_part else task.heartbeat_seconds
+        return Heartbeats(self._packing, seconds, head.last_record, at, before_edges=task.is_part)
 
     def _measure(self, output: SequencerOutput, packed: int, too_large: int) -> None:
         sequencer, measured = self._sequencer, self.measured

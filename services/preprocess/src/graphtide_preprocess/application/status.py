@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from graphtide_core.merged_streams import whole_of
 from graphtide_ordering.stream_progress import Counted
 
 from graphtide_preprocess.application.committing import read_mark
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StreamStatus(msgspec.Struct, frozen=True):
-    """How far the job is with a stream.
+    """How far the job is with a stream, or with a part of one.
 
     Attributes:
         stream: its name.
@@ -41,7 +42,7 @@ class StreamStatus(msgspec.Struct, frozen=True):
 
 
 def read_status(log: Log, topics: Topics, stream: StreamName, foreign: str | None = None) -> StreamStatus:
-    """Return how far the job is with a stream, whose records are in its raw topic or in a foreign one.
+    """Return how far the job is with a stream or a part, whose records are in the stream's raw topic or in a foreign one.
 
     Raises:
         TransientError: the log does not answer.
@@ -49,7 +50,8 @@ def read_status(log: Log, topics: Topics, stream: StreamName, foreign: str | Non
     """
     reader = log.reader(None)
     try:
-        ends = sum(end for _, end in reader.ends(reader.partitions(SourceTopic.of(topics, stream, foreign).name)).values())
+        source = SourceTopic.of(topics, whole_of(stream), foreign)
+        ends = sum(end for _, end in reader.ends(reader.partitions(source.name)).values())
     finally:
         reader.close()
     mark = read_mark(log, topics, stream)

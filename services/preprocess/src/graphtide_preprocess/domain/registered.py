@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.errors import PoisonRecordError
+from graphtide_core.merged_streams import parts_of
 from graphtide_ordering.statements import Statement
 from graphtide_wire import control
 from graphtide_wire.json_form import decode as decode_json
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
+    from graphtide_ordering.division import Division
 
 
 class Registration(msgspec.Struct, frozen=True):
@@ -76,6 +78,16 @@ def last_statement(records: Iterable[Record], stream: StreamName) -> bytes | Non
         with suppress(PoisonRecordError):
             found = decode_statement(record.key, record.value).version, record.value
     return found[1]
+
+
+def division_of(statement: Statement | None) -> Division | None:
+    """Return how a statement divides its stream; None if it does not, or there is none."""
+    return None if statement is None else statement.division
+
+
+def ordered_names(stream: StreamName, division: Division | None) -> tuple[StreamName, ...]:
+    """Return what is put in order: the parts of a stream, or the stream as a whole."""
+    return (stream,) if division is None else parts_of(stream, division.parts)
 
 
 def longest_window(registrations: Mapping[str, Registration]) -> int:

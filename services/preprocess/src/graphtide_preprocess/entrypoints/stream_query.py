@@ -6,6 +6,7 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, TransientError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS: Final = 1
 _BETWEEN_LOOKS: Final = 0.1
+_STARTING: Final = Lock()
 _RAISED: Final = re.compile(r"graphtide_core\.errors\.(\w+): ([^\n]*)")
 
 
@@ -49,7 +51,9 @@ class StreamQuery:
         """
         self.stop_file.unlink(missing_ok=True)
         try:
-            self._query = self.prepare().start()
+            # The session has settings of the query that starts.
+            with _STARTING:
+                self._query = self.prepare().start()
         except (PySparkException, Py4JJavaError) as error:
             raise _meaning(str(error)) from error
 
