@@ -114,7 +114,7 @@ chart-smoke: servers-ready $(HELM)  ## run every pod of the chart as processes, 
 
 include k8s/operators.mk
 # Operators to install, and kubectl's context; if empty, the current one.
-OPERATORS ?= strimzi cert-manager redis-operator
+OPERATORS ?= strimzi cert-manager redis-operator spark-operator
 CONTEXT ?=
 ON_CLUSTER := $(if $(CONTEXT),--context $(CONTEXT))
 HELM_ON_CLUSTER := $(if $(CONTEXT),--kube-context $(CONTEXT))

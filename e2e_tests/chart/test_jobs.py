@@ -107,6 +107,24 @@ def test_the_sequencer_leaves_to_spark_what_spark_puts_in_order() -> None:
     assert spark == read_settings(release, "Deployment", "sequencer")["ELSEWHERE"] == '["payments"]'
 
 
+@pytest.mark.parametrize("values", ["default", "minimal"])
+def test_spark_is_off_unless_it_is_asked_for(values: str) -> None:
+    release = render(over=values)
+    assert not release.of("SparkApplication")
+    assert "preprocess" not in release.of("ConfigMap")
+
+
+def test_in_production_spark_puts_the_streams_in_order_and_http_is_all_that_ingestion_does() -> None:
+    release = render(over="production")
+    settings = release.one("ConfigMap", "preprocess")["data"]
+    ingestion, sequencer = (read_settings(release, "Deployment", name) for name in ("ingestion", "sequencer"))
+    assert settings["GRAPHTIDE_PREPROCESS_STREAMS"] == sequencer["ELSEWHERE"] == '["flows"]'
+    assert set(json.loads(settings["GRAPHTIDE_PREPROCESS_STREAMS"])) < set(json.loads(str(ingestion["STREAMS"])))
+    assert settings["GRAPHTIDE_PREPROCESS_RETENTION_MS"] == ingestion["RETENTION_MS"]
+    assert ingestion["ROLES"] == '["http"]'
+    assert release.one("SparkApplication", "preprocess")["spec"]["executor"]["cores"] == 1
+
+
 @pytest.mark.parametrize("claim", ["", "slices"])
 def test_finished_slices_outlive_the_pod_of_backfill(claim: str) -> None:
     release = render({"backfill": {"enabled": True, "persistence": {"existingClaim": claim}}})

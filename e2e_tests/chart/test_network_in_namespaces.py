@@ -39,6 +39,7 @@ WORKERS: Final = (
     "backfill",
 )
 CALLED: Final = ("ingestion", "admin-api")
+SPARK: Final = ("preprocess", "preprocess-executor")
 
 
 def _can_be_tried() -> bool:
@@ -64,7 +65,7 @@ def test_what_the_architecture_names_goes_through_and_nothing_else() -> None:
         ports = {f"p{port}": port for port in ports_there}
         pods.append({"name": name, "namespace": name, "namespace_labels": labels, "ports": ports})
     by_name = {each["name"]: each for each in pods}
-    assert {*WORKERS, *CALLED, "topics", "round-trip"} <= by_name.keys()
+    assert {*WORKERS, *CALLED, *SPARK, "topics", "round-trip"} <= by_name.keys()
 
     found = find_reached(pods, [each for each in release.manifests if each["kind"] == "NetworkPolicy"])
 
@@ -72,12 +73,15 @@ def test_what_the_architecture_names_goes_through_and_nothing_else() -> None:
         return component, by_name[component]["ports"]["http"]
 
     expected = {(source, *http(target)) for source in ("ingress-nginx", "round-trip") for target in CALLED}
-    expected |= {("monitoring", *http(target)) for target in (*WORKERS, *CALLED)}
+    expected |= {("monitoring", *http(target)) for target in (*WORKERS, *CALLED, "preprocess")}
     inside = [each["name"] for each in pods if each["namespace"] == NAMESPACE]
     expected |= {(source, "kube-system", DNS) for source in inside}
     expected |= {(source, "kafka", KAFKA) for source in inside if source != "round-trip"}
     expected |= {(source, "redis", REDIS) for source in inside if source.startswith(("matcher-", "admin-api"))}
-    expected |= {(source, "observability", TELEMETRY) for source in (*WORKERS, *CALLED)}
+    expected |= {(source, "observability", TELEMETRY) for source in (*WORKERS, *CALLED, *SPARK)}
+    expected.add(("preprocess", "kube-system", API))
+    between = ((one, other) for one in SPARK for other in SPARK if one != other)
+    expected |= {(one, other, port) for one, other in between for port in by_name[other]["ports"].values()}
     # What is around is not the release's to bind.
     around = {(source, target, port) for source in AROUND for target in AROUND if source != target for port in AROUND[target]}
     assert found - around == expected

@@ -154,6 +154,11 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         {"preprocess": SPARK},
         'under one transactional id: write sequencer.settings.elsewhere: ["flows"], or sequencer.enabled: false',
     ),
+    "neither sequencer nor Spark for a stream": (
+        {"streams": {"names": ["flows"]}, "sequencer": ELSEWHERE},
+        "no service puts the stream flows in order: write preprocess.enabled: true and add it to preprocess.streams, or take it "
+        "out of sequencer.settings.elsewhere",
+    ),
     "two that count": (
         {"preprocess": {**SPARK, "settings": {"statistics": True}}, "sequencer": ELSEWHERE},
         "write preprocess.settings.statistics: false, or statistics.enabled: false",

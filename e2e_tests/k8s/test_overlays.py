@@ -47,7 +47,6 @@ PRODUCTION: Final = (CHART / "values-production.yaml", ROOM / "production" / "va
 RELEASES: Final = {
     "dev": (ROOM / "dev" / "values.yaml",),
     "production": PRODUCTION,
-    "spark": (*PRODUCTION, ROOM / "spark" / "values.yaml"),
 }
 """Values that READMEs install the chart with."""
 
@@ -187,7 +186,7 @@ def test_the_chart_takes_the_values(name: str) -> None:
         for each in made
         if each["kind"] in {"Deployment", "StatefulSet"}
     }
-    assert any(each["kind"] == "SparkApplication" for each in made) is (name == "spark")
+    assert any(each["kind"] == "SparkApplication" for each in made) is (name == "production")
 
 
 @pytest.mark.parametrize("name", ["dev", "production"])
@@ -394,7 +393,7 @@ def test_ports_of_this_machine_lead_to_services_of_the_chart() -> None:
 
 
 def test_a_stream_is_put_in_order_by_one() -> None:
-    configured = values("spark")
+    configured = values("production")
     assert configured["preprocess"]["streams"] == configured["sequencer"]["settings"]["elsewhere"]
     assert set(configured["preprocess"]["streams"]) <= set(configured["streams"]["names"])
 

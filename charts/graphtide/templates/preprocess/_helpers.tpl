@@ -18,6 +18,7 @@ settings:
   streams: {{ toJson $own.streams }}
   checkpoint: {{ $own.checkpoint | quote }}
   unit: {{ .Values.streams.unit }}
+  retentionMs: {{ .Values.streams.retentionMs | toJson }}
 pods: {{ toJson $own.pods }}
 resources: {{ toJson $own.resources }}
 {{- end }}
