@@ -119,11 +119,8 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._statement: tuple[int, bytes | None] = (0, None)
 
     def initialOffset(self) -> dict[str, object]:
-        """Begin at the first record there is; a new division of a stream, where the last one ended."""
-        reading, ends = self._reading, self._ends()
-        log, own = log_of(reading.connection), ordered_names(reading.stream, reading.division)[0]
-        begun = {} if read_mark(log, reading.topics, own) is not None else read_begun(log, reading.topics, reading.stream, ends)
-        return _as_dict(Offsets({str(place.partition): max(first, begun.get(place, 0)) for place, (first, _) in ends.items()}))
+        """Begin before everything: Spark does not keep this, so the end of the first batch says where that one begins."""
+        return _as_dict(Offsets({}))
 
     def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:  # noqa: ARG002 - the pace is ours
         """Return where the next batch ends."""
@@ -133,8 +130,11 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         found = self._found() if self._target is None else self._target
         self._check_division(found.statements)
-        sizes = self._sizes(begin, found)
-        return _as_dict(following(begin, found, _now(), self._reading.pace, sizes))
+        if not begin.raw:
+            begin = Offsets(self._first())
+            stop = following(begin, found, _now(), self._reading.pace, self._sizes(begin, found))
+            return start if stop == begin else _as_dict(msgspec.structs.replace(stop, first=begin.raw))
+        return _as_dict(following(begin, found, _now(), self._reading.pace, self._sizes(begin, found)))
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Read no further than what is there now."""
@@ -145,7 +145,8 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin, stop = msgspec.convert(start, Offsets), msgspec.convert(end, Offsets)
         statement = self._statement_before(stop.statements)
         instant = rows.Instant(stop.at, stop.as_of if stop.is_complete else None, statement)
-        raw = {int(number): (begin.raw.get(number, 0), offset) for number, offset in stop.raw.items()}
+        starts = begin.raw or stop.first
+        raw = {int(number): (starts.get(number, 0), offset) for number, offset in stop.raw.items()}
         raw = {number: (first, offset) for number, (first, offset) in raw.items() if first < offset}
         if not self._reading.readers:
             return [BatchRange(begin.patterns, stop.patterns, instant, raw)]
@@ -224,6 +225,13 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             message = f"there is no topic {topic}: {advice}"
             raise FatalError(message)
         return reader.ends(places)
+
+    def _first(self) -> dict[str, int]:
+        """Return where the query begins: at the first records, or where another division of the stream ended."""
+        reading, ends = self._reading, self._ends()
+        log, own = log_of(reading.connection), ordered_names(reading.stream, reading.division)[0]
+        begun = {} if read_mark(log, reading.topics, own) is not None else read_begun(log, reading.topics, reading.stream, ends)
+        return {str(place.partition): max(first, begun.get(place, 0)) for place, (first, _) in ends.items()}
 
     def _found(self) -> Found:
         at = _now()

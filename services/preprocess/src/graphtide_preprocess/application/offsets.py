@@ -34,6 +34,7 @@ class Offsets(msgspec.Struct, frozen=True):
         target: ends to reach before that clock advances; empty once they are.
         target_at: when they were looked up.
         statements: the offset to read next of the statements of streams: the last before it reads the batch.
+        first: of the first batch, the offsets that it begins at.
     """
 
     raw: dict[str, int]
@@ -44,6 +45,7 @@ class Offsets(msgspec.Struct, frozen=True):
     target: dict[str, int] = {}
     target_at: int = 0
     statements: int = 0
+    first: dict[str, int] = {}
 
     @property
     def is_complete(self) -> bool:
