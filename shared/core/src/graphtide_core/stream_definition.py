@@ -19,6 +19,7 @@ from graphtide_core.record_format import NESTING
 from graphtide_core.record_time import RecordTime
 from graphtide_core.stream_emissions import check_emissions
 from graphtide_core.stream_features import check_features
+from graphtide_core.stream_joins import check_joins
 from graphtide_core.stream_partition import Partition, check_partition
 from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.suggestion import show
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from graphtide_core.record_format import RecordFormat
     from graphtide_core.stream_emissions import Emission
     from graphtide_core.stream_features import Feature
+    from graphtide_core.stream_joins import Join, ReferenceTable
     from graphtide_core.time import Duration
 
 DEFAULT_LABEL: Final = "edge"
@@ -183,6 +185,8 @@ class StreamDefinition:
         partition: what divides the stream into parts; None for a stream in one part.
         features: what is counted of its edges and events, in the order of the text.
         emissions: what edges and events are given for each window of time, in the order of the text.
+        tables: that records are joined with.
+        joins: with rows of these tables, in the order of the text.
     """
 
     name: StreamName
@@ -202,9 +206,11 @@ class StreamDefinition:
     partition: Partition | None = None
     features: tuple[Feature, ...] = ()
     emissions: tuple[Emission, ...] = ()
+    tables: tuple[ReferenceTable, ...] = ()
+    joins: tuple[Join, ...] = ()
 
     def expressions(self) -> Iterator[RecordExpression]:
-        """Yield every expression over a record, in the order of the attributes."""
+        """Yield every expression over a record and the rows that it is joined with, in the order of the attributes."""
         for clause in self.clauses:
             yield from clause.expressions()
         yield self.time.value
@@ -212,6 +218,9 @@ class StreamDefinition:
         by = None if self.partition is None else self.partition.by
         stated = (self.id, self.where, self.delete_where, self.update_where, by)
         yield from (each for each in stated if each is not None)
+        for join in self.joins:
+            yield join.key
+            yield from (each.value for each in join.sets)
 
     @property
     def windows(self) -> StreamWindows:
@@ -239,6 +248,7 @@ class StreamDefinition:
         check_partition(self)
         check_emissions(self.emissions, {each.name for each in self.features}, stated_labels(self.clauses), self.unit)
         self._check_paths()
+        check_joins(self)
         if self.lateness is not None:
             check_lateness(self.lateness, self.unit)
 
@@ -247,10 +257,12 @@ class StreamDefinition:
         check_sets(self.sets, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS)
         for each in self.clauses:
             check_sets(each.sets, RESERVED_FOR_EDGES if isinstance(each, EdgeClause) else RESERVED_FOR_EVENTS)
+        for join in self.joins:
+            check_sets(join.sets, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS)
 
     def stated_attributes(self) -> Iterator[str]:
         """Yield the names that SET gives values, those of the clauses too."""
-        for sets in (self.sets, *(each.sets for each in self.clauses)):
+        for sets in (self.sets, *(each.sets for each in self.clauses), *(each.sets for each in self.joins)):
             yield from (each.name for each in sets)
 
     def _check_paths(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
 from graphtide_core.record_expression import FieldPath, field_paths
 from graphtide_core.stream_definition import EdgeClause
+from graphtide_core.stream_joins import joined_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,12 +31,18 @@ def attributes_of(definition: StreamDefinition) -> tuple[str, ...] | None:
     own = [tuple(each.name for each in clause.sets) for clause in definition.clauses]
     if not stated and not (own and all(own)):
         return None
-    return tuple(dict.fromkeys((*stated, *(name for names in own for name in names))))
+    return tuple(dict.fromkeys((*stated, *(name for names in own for name in names), *joined_attributes(definition))))
+
+
+def joined_attributes(definition: StreamDefinition) -> tuple[str, ...]:
+    """Return the names of the attributes that JOIN clauses add, also to all fields of a definition without another SET."""
+    return tuple(each.name for join in definition.joins for each in join.sets)
 
 
 def paths_of(definition: StreamDefinition) -> frozenset[FieldPath]:
-    """Return the paths of all that the expressions of a definition read."""
-    return frozenset(path for each in definition.expressions() for path in field_paths(each))
+    """Return the paths of all that the expressions of a definition read of a record; columns of tables are none of it."""
+    read = frozenset(path for each in definition.expressions() for path in field_paths(each))
+    return read - joined_paths(definition).keys()
 
 
 def columns_of(definition: StreamDefinition) -> list[str] | None:
@@ -63,7 +70,12 @@ def fields_needed(definition: StreamDefinition) -> dict[str, str]:
             parts |= {"a source": clause.source.value, "a target": clause.target.value}
         else:
             parts["a type"] = clause.type
-    return {part: str(value.steps[0]) for part, value in parts.items() if isinstance(value, FieldPath) and not value.outer}
+    joined = joined_paths(definition)
+    return {
+        part: str(value.steps[0])
+        for part, value in parts.items()
+        if isinstance(value, FieldPath) and not value.outer and value not in joined
+    }
 
 
 def explain_lacking(needed: Mapping[str, str], fields: Sequence[str]) -> str | None:

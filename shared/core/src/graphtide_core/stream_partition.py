@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.part_key import BY_VERTEX, PartKey, check_parts
 from graphtide_core.record_expression import FieldPath, reads_a_field
+from graphtide_core.stream_joins import joined_paths
 from graphtide_core.suggestion import show
 
 if TYPE_CHECKING:
@@ -69,13 +70,14 @@ def _names(definition: StreamDefinition, clause: EdgeClause | EventClause | None
     """Yield the fields and attributes that have the value in what a clause gives; without clauses in the record itself."""
     own = () if clause is None else clause.sets
     replaced = {each.name for each in own}
+    joined = tuple(each for join in definition.joins for each in join.sets)
     sets = (*own, *(each for each in definition.sets if each.name not in replaced))
     if clause is not None:
         for name, value in clause.values_of_fields():
             if value == by:
                 yield name
-    yield from (each.name for each in sets if each.value == by)
-    if not sets and isinstance(by, FieldPath):
+    yield from (each.name for each in (*sets, *joined) if each.value == by)
+    if not sets and isinstance(by, FieldPath) and by not in joined_paths(definition):
         yield str(by)
 
 

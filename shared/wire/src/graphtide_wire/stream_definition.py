@@ -27,6 +27,7 @@ from graphtide_core.stream_definition import (
 )
 from graphtide_core.stream_emissions import Emission, EmittedEnd, EmittedKey, Summary
 from graphtide_core.stream_features import Feature
+from graphtide_core.stream_joins import Join, ReferenceTable
 from graphtide_core.stream_partition import Partition
 from graphtide_core.time import Duration, TimeUnit
 
@@ -141,6 +142,28 @@ class EmissionForm(msgspec.Struct, frozen=True, omit_defaults=True):
     having: ExpressionForm | None = None
 
 
+class TableForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A reference table; see `ReferenceTable`. `reload` is a duration as text, `5m`."""
+
+    name: Name
+    file: Name
+    key: Name
+    format: FormatForm | None = None
+    time: TimeForm | None = None
+    where: ExpressionForm | None = None
+    nulls: tuple[str, ...] = ()
+    reload: str | None = None
+
+
+class JoinForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A JOIN clause; see `Join`. `alias` is there if it is not the name of the table."""
+
+    table: Name
+    key: ExpressionForm
+    alias: Name | None = None
+    sets: Sets = ()
+
+
 class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
     """A definition; see `StreamDefinition`. `lateness` is a duration as text, `30s`."""
 
@@ -163,6 +186,8 @@ class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
     parts: Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)] = 1
     features: tuple[FeatureForm, ...] = ()
     emissions: tuple[EmissionForm, ...] = ()
+    tables: tuple[TableForm, ...] = ()
+    joins: tuple[JoinForm, ...] = ()
 
 
 def encode_definition(definition: StreamDefinition) -> bytes:
@@ -187,10 +212,9 @@ def decode_definition(value: bytes | None) -> StreamDefinition:
 
 def form_of_definition(definition: StreamDefinition) -> DefinitionForm:
     """Return a definition as JSON has it."""
-    time = definition.time
     return DefinitionForm(
         name=definition.name,
-        time=TimeForm(expression_form(time.value), time.unit and time.unit.value, time.format, time.zone, time.before),
+        time=_write_time(definition.time),
         unit=definition.unit.value,
         format=None if definition.format is None else _write_format(definition.format),
         clauses=tuple(map(_write_clause, definition.clauses)),
@@ -208,6 +232,8 @@ def form_of_definition(definition: StreamDefinition) -> DefinitionForm:
         parts=1 if definition.partition is None else definition.partition.parts,
         features=tuple(map(_write_feature, definition.features)),
         emissions=tuple(map(_write_emission, definition.emissions)),
+        tables=tuple(map(_write_table, definition.tables)),
+        joins=tuple(map(_write_join, definition.joins)),
     )
 
 
@@ -217,18 +243,11 @@ def definition_of(form: DefinitionForm) -> StreamDefinition:
     Raises:
         InvalidPatternError, ValueError, RecursionError: the model refuses what it says.
     """
-    time = form.time
     return StreamDefinition(
         name=StreamName(form.name),
         format=None if form.format is None else _read_format(form.format),
         clauses=tuple(map(_read_clause, form.clauses)),
-        time=RecordTime(
-            expression_of(time.value),
-            None if time.unit is None else EpochUnit(time.unit),
-            time.format,
-            time.zone,
-            time.before,
-        ),
+        time=_read_time(form.time),
         unit=TimeUnit(form.unit),
         id=_read_any(form.id),
         sets=_read_sets(form.sets),
@@ -242,7 +261,54 @@ def definition_of(form: DefinitionForm) -> StreamDefinition:
         partition=_read_partition(form),
         features=tuple(map(_read_feature, form.features)),
         emissions=tuple(map(_read_emission, form.emissions)),
+        tables=tuple(map(_read_table, form.tables)),
+        joins=tuple(map(_read_join, form.joins)),
     )
+
+
+def _write_time(time: RecordTime) -> TimeForm:
+    return TimeForm(expression_form(time.value), time.unit and time.unit.value, time.format, time.zone, time.before)
+
+
+def _read_time(form: TimeForm) -> RecordTime:
+    unit = None if form.unit is None else EpochUnit(form.unit)
+    return RecordTime(expression_of(form.value), unit, form.format, form.zone, form.before)
+
+
+def _write_table(table: ReferenceTable) -> TableForm:
+    return TableForm(
+        name=table.name,
+        file=table.file,
+        key=table.key,
+        format=None if table.format is None else _write_format(table.format),
+        time=None if table.time is None else _write_time(table.time),
+        where=_write_any(table.where),
+        nulls=table.nulls,
+        reload=None if table.reload is None else str(table.reload),
+    )
+
+
+def _read_table(form: TableForm) -> ReferenceTable:
+    return ReferenceTable(
+        name=form.name,
+        file=form.file,
+        key=form.key,
+        format=None if form.format is None else _read_format(form.format),
+        time=None if form.time is None else _read_time(form.time),
+        where=_read_any(form.where),
+        nulls=form.nulls,
+        reload=None if form.reload is None else Duration.of(form.reload),
+    )
+
+
+def _write_join(join: Join) -> JoinForm:
+    alias = None if join.alias == join.table else join.alias
+    return JoinForm(join.table, expression_form(join.key), alias, _write_sets(join.sets))
+
+
+def _read_join(form: JoinForm) -> Join:
+    alias = form.table if form.alias is None else form.alias
+    return Join(form.table, expression_of(form.key), alias, _read_sets(form.sets))
 
 
 def _read_partition(form: DefinitionForm) -> Partition | None:

@@ -15,10 +15,10 @@ from graphtide_query.language.event_hints import event_hint
 from graphtide_query.language.graph_hints import RULE_ENDS, WINDOW_NEEDED, graph_hint
 from graphtide_query.language.spelling import KEYWORDS, write_name
 from graphtide_query.language.stream_hints import CLAUSE as STREAM_CLAUSE
+from graphtide_query.language.stream_hints import CLAUSE_OF_TABLE, OF_TABLE, stream_hint
 from graphtide_query.language.stream_hints import CLAUSES as STREAM_CLAUSES
 from graphtide_query.language.stream_hints import EXAMPLE as STREAM_EXAMPLE
 from graphtide_query.language.stream_hints import OPTION as FORMAT_OPTION
-from graphtide_query.language.stream_hints import stream_hint
 from graphtide_query.language.unexpected import Unexpected
 
 if TYPE_CHECKING:
@@ -235,6 +235,11 @@ def _name_expected(accepted: Collection[str]) -> tuple[str, ...]:
     if "LATENESS" in names:
         words.append(STREAM_CLAUSE)
         names -= STREAM_CLAUSES
+    if "RELOAD" in names:
+        words.append(CLAUSE_OF_TABLE)
+        names -= OF_TABLE
+    if "ON" in names and "_AS" in names:
+        return ("ON", "AS")
     if "FORWARD" in names and "BACKWARD" not in names:
         return ("-->", "-[label]->")
     words += _take_graph_query_names(names)

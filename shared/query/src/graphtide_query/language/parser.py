@@ -37,6 +37,8 @@ _AT_FIRST = 2
 
 _WITH_EXPRESSIONS = frozenset({"WHERE", "REPORT", "RETURN"})
 
+_STATEMENTS = frozenset({"_STREAM", "_TABLE"})
+
 MAX_OPEN = 4_000
 """The most symbols that the parser holds open: an expression needs fewer than 20 a level, so more means too deep nesting."""
 
@@ -59,7 +61,7 @@ def parse_text(text: str, dialects: tuple[Dialect, ...] = ()) -> tuple[AnyPatter
             last = token
             tokens += 1
             if len(open_symbols) == _AT_FIRST:
-                tokens, is_statement = 1, getattr(open_symbols[-1], "type", "") == "_STREAM"
+                tokens, is_statement = 1, getattr(open_symbols[-1], "type", "") in _STATEMENTS
             # Brackets after the first SEQ, AND or OR open a part, until a clause with expressions begins.
             in_parts = not is_statement and (tokens == 2 or (in_parts and token.type not in _WITH_EXPRESSIONS))
             if tokens > MAX_TOKENS:

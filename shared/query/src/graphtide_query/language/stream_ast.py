@@ -236,6 +236,42 @@ class NullNode:
     location: Location
 
 
+@node
+class JoinNode:
+    """`JOIN table AS alias ON condition`."""
+
+    table: ast.Name
+    alias: ast.Name | None
+    condition: RecordNode
+    location: Location
+
+
+@node
+class KeyNode:
+    """`KEY column`."""
+
+    column: ast.Name
+    location: Location
+
+
+class ReloadNode(ast.Period):
+    """`RELOAD time`."""
+
+    __slots__ = ()
+
+
+TableClause = FormatNode | KeyNode | TimeNode | TimeFormatNode | ZoneNode | BeforeNode | FilterNode | NullNode | ReloadNode
+
+
+@node
+class TableNode:
+    """`TABLE name FROM 'file' clauses`, with its clauses in the order of the text."""
+
+    name: ast.Name
+    file: ast.Constant
+    clauses: tuple[TableClause, ...]
+
+
 StreamClause = (
     FormatNode
     | EdgeNode
@@ -257,6 +293,7 @@ StreamClause = (
     | FeatureNode
     | EmitNode
     | HavingNode
+    | JoinNode
 )
 
 

@@ -36,19 +36,21 @@ from graphtide_query.language import ast, stream_ast
 from graphtide_query.language.clauses import bind_time, place_errors, require_text
 from graphtide_query.language.emission_binder import EmitClause, bind_emissions
 from graphtide_query.language.feature_binder import bind_features
+from graphtide_query.language.join_binder import JoinClause, Reading, bind_joins, check_readings
 from graphtide_query.language.known_zones import refuse_unknown_zone
 from graphtide_query.language.record_expressions import bind_record, place_of
 from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits
 from graphtide_query.language.stream_formats import bind_format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from enum import Enum
 
     from graphtide_core.errors import Location
     from graphtide_core.record_expression import RecordExpression
+    from graphtide_core.stream_joins import ReferenceTable
 
-    from graphtide_query.language.stream_ast import StreamClause
+    from graphtide_query.language.stream_ast import StreamClause, TableClause
 
 _C = TypeVar("_C")
 _E = TypeVar("_E", bound="Enum")
@@ -70,22 +72,31 @@ _KEYWORDS: Final[Mapping[type, tuple[str, str]]] = {
     stream_ast.LatenessNode: ("LATENESS", "keep one"),
     stream_ast.DuplicatesNode: ("DUPLICATES", "keep one"),
     stream_ast.ClockNode: ("CLOCK", "keep one"),
+    stream_ast.KeyNode: ("KEY", "keep one"),
+    stream_ast.ReloadNode: ("RELOAD", "keep one"),
     stream_ast.PartitionNode: ("PARTITION BY", "for several fields, write PARTITION BY concat(a, '-', b)"),
 }
 """The keyword of each clause, and what to do about a second one."""
 
-_OWN: Final = "; one of the whole stream comes before the first EDGE, EVENT, FEATURE or EMIT, or behind a clause such as AT"
+_OWN: Final = (
+    "; one of the whole stream comes before the first EDGE, EVENT, JOIN, FEATURE or EMIT, or behind a clause such as AT"
+)
 
 
 @dataclass(slots=True)
-class _Scope:
+class ClauseScope:
     """The clauses of the stream, or those of an EDGE or EVENT, by their kind."""
 
     of: str
     hint: str = ""
-    clauses: dict[type, StreamClause] = field(default_factory=dict)
+    clauses: dict[type, StreamClause | TableClause] = field(default_factory=dict)
 
-    def add(self, clause: StreamClause) -> None:
+    def add(self, clause: StreamClause | TableClause) -> None:
+        """Add a clause.
+
+        Raises:
+            InvalidPatternError: there is one of its kind; at the second.
+        """
         keyword, hint = _KEYWORDS[type(clause)]
         if type(clause) in self.clauses:
             message = f"{self.of} has a second {keyword} clause"
@@ -93,6 +104,7 @@ class _Scope:
         self.clauses[type(clause)] = clause
 
     def get(self, kind: type[_C]) -> _C | None:
+        """Return the clause of a kind, if there is one."""
         found = self.clauses.get(kind)
         return found if isinstance(found, kind) else None
 
@@ -111,8 +123,8 @@ def refuse_second_streams(streams: Iterable[tuple[ast.Name, StreamDefinition]]) 
         seen.add(name.text)
 
 
-def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
-    """Return the definition that a statement states.
+def bind_stream(node: stream_ast.StreamNode, tables: Mapping[str, ReferenceTable]) -> StreamDefinition:
+    """Return the definition that a statement states; `tables` are those of the text, by their names.
 
     Raises:
         InvalidPatternError: a clause is stated twice or contradicts another, or has an unknown name or a wrong value; with its
@@ -127,6 +139,10 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
     clauses = tuple(_bind_part(part, scope) for part, scope in parts)
     sets = _bind_sets(whole, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS)
     taken = [each.name for several in (sets, *(clause.sets for clause in clauses)) for each in several]
+    join_clauses = found.join_clauses(RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS)
+    joins = bind_joins(join_clauses, tables, taken)
+    check_readings(join_clauses, joins, found.readings(), has_clauses=bool(parts))
+    taken += [each.name for join in joins for each in join.sets]
     feature_nodes = [(each, scope.get(stream_ast.FilterNode)) for each, scope in found.features]
     features = bind_features(feature_nodes, taken, unit)
     emissions = bind_emissions(found.emissions(), {each.name for each in features}, stated_labels(clauses), unit)
@@ -138,17 +154,19 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
             unit=unit,
             id=_bind_id(whole),
             sets=sets,
-            where=_bind_value(whole.get(stream_ast.FilterNode)),
-            delete_where=_bind_value(whole.get(stream_ast.DeleteNode)),
-            update_where=_bind_value(whole.get(stream_ast.UpdateNode)),
-            nulls=_bind_nulls(whole.get(stream_ast.NullNode)),
+            where=bind_value(whole.get(stream_ast.FilterNode)),
+            delete_where=bind_value(whole.get(stream_ast.DeleteNode)),
+            update_where=bind_value(whole.get(stream_ast.UpdateNode)),
+            nulls=bind_nulls(whole.get(stream_ast.NullNode)),
             lateness=_bind_lateness(whole.get(stream_ast.LatenessNode), unit),
             duplicates=_bind_duplicates(whole.get(stream_ast.DuplicatesNode)),
             clock=_bind_clock(whole.get(stream_ast.ClockNode)),
             partition=None,
             features=features,
             emissions=emissions,
-            **_bind_record_time(whole),
+            tables=tuple(table for name, table in tables.items() if any(join.table == name for join in joins)),
+            joins=joins,
+            **bind_record_time(whole),
         )
     return _divide(definition, whole.get(stream_ast.PartitionNode))
 
@@ -160,10 +178,11 @@ _Part = stream_ast.EdgeNode | stream_ast.EventNode
 class _Sorted:
     """The clauses of the stream, of each EDGE and EVENT, and of each FEATURE and EMIT."""
 
-    whole: _Scope = field(default_factory=lambda: _Scope("the stream"))
-    parts: list[tuple[_Part, _Scope]] = field(default_factory=list)
-    features: list[tuple[stream_ast.FeatureNode, _Scope]] = field(default_factory=list)
-    emits: list[tuple[stream_ast.EmitNode, _Scope]] = field(default_factory=list)
+    whole: ClauseScope = field(default_factory=lambda: ClauseScope("the stream"))
+    parts: list[tuple[_Part, ClauseScope]] = field(default_factory=list)
+    features: list[tuple[stream_ast.FeatureNode, ClauseScope]] = field(default_factory=list)
+    emits: list[tuple[stream_ast.EmitNode, ClauseScope]] = field(default_factory=list)
+    joins: list[tuple[stream_ast.JoinNode, ClauseScope]] = field(default_factory=list)
 
     def emissions(self) -> list[EmitClause]:
         return [
@@ -171,14 +190,44 @@ class _Sorted:
             for each, scope in self.emits
         ]
 
+    def join_clauses(self, reserved: frozenset[str]) -> list[JoinClause]:
+        return [JoinClause(each, scope.get(stream_ast.SetNode), _bind_sets(scope, reserved)) for each, scope in self.joins]
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield what clauses read of records, but for the conditions of JOIN."""
+        for kind, clause in self.whole.clauses.items():
+            if isinstance(clause, stream_ast.TimeNode | stream_ast.ValueClause):
+                yield Reading(clause.value, _KEYWORDS[kind][0], of_record=True)
+        for part, scope in self.parts:
+            yield from _readings_of(part)
+            for clause in scope.clauses.values():
+                if isinstance(clause, stream_ast.ValueClause):
+                    yield Reading(clause.value, scope.of, of_record=False)
+        for scope in (self.whole, *(scope for _, scope in (*self.parts, *self.joins))):
+            for _, value in () if (stated := scope.get(stream_ast.SetNode)) is None else stated.values:
+                if not isinstance(value, stream_ast.AggregateNode):
+                    yield Reading(value, "SET", of_record=False)
+
+
+def _readings_of(part: _Part) -> Iterator[Reading]:
+    """Yield what an EDGE or EVENT reads by itself; what its ends and its type read must be known of the record."""
+    if isinstance(part, stream_ast.EventNode):
+        yield Reading(part.value, "EVENT", of_record=True)
+        return
+    for end in (part.source, part.target):
+        yield Reading(end.value, "EDGE", of_record=True)
+    for label in (part.label, part.source.label, part.target.label):
+        if label is not None:
+            yield Reading(label, "EDGE", of_record=False)
+
 
 def _sort(clauses: Iterable[StreamClause]) -> _Sorted:
     """Sort clauses: WHERE, SET and ID right behind an EDGE or EVENT are its own, and so is a WHERE right behind a FEATURE.
 
-    SET, WHERE and HAVING right behind an EMIT are its own.
+    SET, WHERE and HAVING right behind an EMIT are its own, and so is a SET right behind a JOIN.
     """
     found = _Sorted()
-    open_scope: _Scope | None = None
+    open_scope: ClauseScope | None = None
     own: tuple[type, ...] = ()
     for each in clauses:
         match each:
@@ -186,22 +235,25 @@ def _sort(clauses: Iterable[StreamClause]) -> _Sorted:
                 if len(found.parts) == MOST_CLAUSES:
                     message = f"a record gives at most {MOST_CLAUSES} edges and events"
                     raise InvalidPatternError(message, each.location)
-                open_scope = _Scope("EDGE" if isinstance(each, stream_ast.EdgeNode) else "EVENT", _OWN)
+                open_scope = ClauseScope("EDGE" if isinstance(each, stream_ast.EdgeNode) else "EVENT", _OWN)
                 own = (stream_ast.FilterNode, stream_ast.SetNode, stream_ast.IdNode)
                 found.parts.append((each, open_scope))
             case stream_ast.FeatureNode():
                 if len(found.features) == MOST_FEATURES:
                     message = f"a stream has at most {MOST_FEATURES} features"
                     raise InvalidPatternError(message, each.location)
-                open_scope, own = _Scope("FEATURE", _OWN), (stream_ast.FilterNode,)
+                open_scope, own = ClauseScope("FEATURE", _OWN), (stream_ast.FilterNode,)
                 found.features.append((each, open_scope))
             case stream_ast.EmitNode():
                 if len(found.emits) == MOST_EMISSIONS:
                     message = f"a stream has at most {MOST_EMISSIONS} EMIT clauses"
                     raise InvalidPatternError(message, each.location)
-                open_scope = _Scope("EMIT", _OWN)
+                open_scope = ClauseScope("EMIT", _OWN)
                 own = (stream_ast.SetNode, stream_ast.FilterNode, stream_ast.HavingNode)
                 found.emits.append((each, open_scope))
+            case stream_ast.JoinNode():
+                open_scope, own = ClauseScope("JOIN", _OWN), (stream_ast.SetNode,)
+                found.joins.append((each, open_scope))
             case _ if open_scope is not None and isinstance(each, own):
                 open_scope.add(each)
             case stream_ast.HavingNode():
@@ -213,7 +265,7 @@ def _sort(clauses: Iterable[StreamClause]) -> _Sorted:
     return found
 
 
-def _place_of_needs(whole: _Scope, name: ast.Name) -> Location:
+def _place_of_needs(whole: ClauseScope, name: ast.Name) -> Location:
     """Return the place of a clause that may need an ID, the one thing that only the whole definition checks."""
     for kind in (stream_ast.DeleteNode, stream_ast.UpdateNode, stream_ast.DuplicatesNode):
         if kind in whole.clauses:
@@ -221,8 +273,8 @@ def _place_of_needs(whole: _Scope, name: ast.Name) -> Location:
     return name.location
 
 
-def _bind_part(part: _Part, own: _Scope) -> EdgeClause | EventClause:
-    where, identity = _bind_value(own.get(stream_ast.FilterNode)), _bind_id(own)
+def _bind_part(part: _Part, own: ClauseScope) -> EdgeClause | EventClause:
+    where, identity = bind_value(own.get(stream_ast.FilterNode)), _bind_id(own)
     if isinstance(part, stream_ast.EventNode):
         return EventClause(bind_record(part.value), where, _bind_sets(own, RESERVED_FOR_EVENTS), identity)
     label = None if part.label is None else bind_record(part.label)
@@ -235,7 +287,7 @@ def _bind_end(end: stream_ast.EndNode) -> LabelledEnd:
     return LabelledEnd(bind_record(end.value), None if end.label is None else bind_record(end.label))
 
 
-def _bind_id(scope: _Scope) -> RecordExpression | None:
+def _bind_id(scope: ClauseScope) -> RecordExpression | None:
     found = scope.get(stream_ast.IdNode)
     if found is None:
         return None
@@ -245,11 +297,12 @@ def _bind_id(scope: _Scope) -> RecordExpression | None:
     return bound
 
 
-def _bind_value(found: stream_ast.ValueClause | None) -> RecordExpression | None:
+def bind_value(found: stream_ast.ValueClause | None) -> RecordExpression | None:
+    """Return the expression of a clause; None without the clause."""
     return None if found is None else bind_record(found.value)
 
 
-def _bind_sets(scope: _Scope, reserved: frozenset[str]) -> tuple[SetAttribute, ...]:
+def _bind_sets(scope: ClauseScope, reserved: frozenset[str]) -> tuple[SetAttribute, ...]:
     found = scope.get(stream_ast.SetNode)
     if found is None:
         return ()
@@ -276,7 +329,7 @@ def _bind_unit(found: stream_ast.UnitNode | None) -> TimeUnit:
     return TimeUnit.MILLISECOND if found is None else _choose(TimeUnit, found.choice, "unit of a stream")
 
 
-def _bind_record_time(whole: _Scope) -> dict[str, RecordTime]:
+def bind_record_time(whole: ClauseScope) -> dict[str, RecordTime]:
     """Return the time as an argument; none without AT, which leaves the field `ts`."""
     at, text, zone = whole.get(stream_ast.TimeNode), whole.get(stream_ast.TimeFormatNode), whole.get(stream_ast.ZoneNode)
     before = whole.get(stream_ast.BeforeNode)
@@ -305,7 +358,12 @@ def _bind_record_time(whole: _Scope) -> dict[str, RecordTime]:
     return {"time": bound}
 
 
-def _bind_nulls(found: stream_ast.NullNode | None) -> tuple[str, ...]:
+def bind_nulls(found: stream_ast.NullNode | None) -> tuple[str, ...]:
+    """Return the texts that are missing values.
+
+    Raises:
+        InvalidPatternError: one is listed twice; with its place.
+    """
     if found is None:
         return ()
     texts = tuple(map(_text, found.texts))

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.record_expression import ItemWhere
-from graphtide_core.stream_definition import StreamDefinition
 from lark import Token, Transformer, v_args
 
 from graphtide_query.language import ast, stream_ast
 from graphtide_query.language.binder import check_names
 from graphtide_query.language.spelling import read_integer, read_string
-from graphtide_query.language.stream_binder import bind_stream, refuse_second_streams
+from graphtide_query.language.table_binder import bind_statements
 from graphtide_query.language.tokens import locate, name_of, optional_name, span
 from graphtide_query.views import refuse_view_cycles
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.record_expression import PathStep
+    from graphtide_core.stream_definition import StreamDefinition
 
     from graphtide_query.language.stream_ast import RecordNode
 
-_Named = tuple[ast.Name, "StreamDefinition | AnyPattern"]
+_Named = tuple[ast.Name, "stream_ast.StreamNode | stream_ast.TableNode | AnyPattern"]
 
 
 def _text_of(token: Token) -> ast.Constant:
@@ -34,26 +34,51 @@ def _column_of(token: Token) -> ast.Name:
 
 @v_args(inline=True)
 class StreamRules(Transformer[Token, object]):
-    """Builds nodes of statements, and binds the nodes of one as soon as it is complete; holds no state."""
+    """Builds nodes of statements, and binds them at the end of the text, which has their tables; holds no state."""
 
     def start(self, earlier: list[_Named], last: _Named) -> tuple[StreamDefinition | AnyPattern, ...]:
         """File."""
-        streams: list[tuple[ast.Name, StreamDefinition]] = []
+        tables: list[stream_ast.TableNode] = []
+        streams: list[stream_ast.StreamNode] = []
         patterns: list[tuple[ast.Name, AnyPattern]] = []
         for name, each in (*earlier, last):
-            if isinstance(each, StreamDefinition):
-                streams.append((name, each))
-            else:
-                patterns.append((name, each))
-        refuse_second_streams(streams)
+            match each:
+                case stream_ast.TableNode():
+                    tables.append(each)
+                case stream_ast.StreamNode():
+                    streams.append(each)
+                case _:
+                    patterns.append((name, each))
+        bound = bind_statements(tables, streams)
         check_names(patterns)
         refuse_view_cycles(tuple(pattern for _, pattern in patterns))
-        return (*(stream for _, stream in streams), *(pattern for _, pattern in patterns))
+        return (*bound, *(pattern for _, pattern in patterns))
 
-    def stream_statement(self, token: Token, *clauses: stream_ast.StreamClause) -> tuple[ast.Name, StreamDefinition]:
+    def stream_statement(self, token: Token, *clauses: stream_ast.StreamClause) -> tuple[ast.Name, stream_ast.StreamNode]:
         """`STREAM name clauses`."""
         name = name_of(token)
-        return name, bind_stream(stream_ast.StreamNode(name, clauses))
+        return name, stream_ast.StreamNode(name, clauses)
+
+    # ---- tables
+
+    def table_statement(
+        self, token: Token, file: Token, *clauses: stream_ast.TableClause
+    ) -> tuple[ast.Name, stream_ast.TableNode]:
+        """`TABLE name FROM 'file' clauses`."""
+        name = name_of(token)
+        return name, stream_ast.TableNode(name, _text_of(file), clauses)
+
+    def table_key(self, keyword: Token, column: Token) -> stream_ast.KeyNode:
+        """`KEY id`."""
+        return stream_ast.KeyNode(name_of(column), locate(keyword))
+
+    def reload(self, keyword: Token, time: ast.Time) -> stream_ast.ReloadNode:
+        """`RELOAD 5m`."""
+        return stream_ast.ReloadNode(time, locate(keyword))
+
+    def join(self, keyword: Token, table: Token, alias: Token | None, _on: Token, condition: RecordNode) -> stream_ast.JoinNode:
+        """`JOIN risk AS payer ON src = payer.id`."""
+        return stream_ast.JoinNode(name_of(table), optional_name(alias), condition, locate(keyword))
 
     # ---- the format
 

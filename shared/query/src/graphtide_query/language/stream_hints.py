@@ -15,13 +15,19 @@ EXAMPLE: Final = "STREAM name EDGE (src)-[kind]->(dst) AT ts"
 
 CLAUSES: Final = frozenset(
     {"FORMAT", "EDGE", "EVENT", "AT", "ZONE", "BEFORE", "UNIT", "ID", "SET", "WHERE", "DELETE", "UPDATE", "NULL", "LATENESS"}
-    | {"DUPLICATES", "CLOCK", "PARTITION", "FEATURE", "EMIT", "HAVING"}
+    | {"DUPLICATES", "CLOCK", "PARTITION", "FEATURE", "EMIT", "HAVING", "JOIN"}
 )
 """Terminals that begin a clause."""
 
 CLAUSE: Final = "a clause (FORMAT, EDGE, EVENT, AT, UNIT, ID, SET, WHERE, DELETE, UPDATE, NULL, LATENESS, FEATURE, …)"
+OF_TABLE: Final = frozenset({"FORMAT", "KEY", "AT", "ZONE", "BEFORE", "WHERE", "NULL", "RELOAD"})
+"""Terminals that begin a clause of a table."""
+
+CLAUSE_OF_TABLE: Final = "a clause (FORMAT, KEY, AT, WHERE, NULL, RELOAD)"
 OPTION: Final = "an option (DELIMITER, HEADER, COLUMNS, COMMENT, QUOTE, DECIMAL, ENCODING, UNNEST, …)"
 
+_TABLE: Final = "a table has a file and a key: TABLE risk FROM 'risk.csv' KEY id"
+_JOIN: Final = "a JOIN says which value is the key of the table: JOIN risk ON src = risk.id SET score = risk.score"
 _BOTH_ENDS: Final = "an EDGE needs both ends, the source first: EDGE (src:label)-[label]->(dst:label)"
 _LABEL: Final = "a label is a name or a text; one that a field states stands in parentheses: (src:(kind))"
 _OPTION_NAMES: Final = frozenset(
@@ -56,7 +62,8 @@ def stream_hint(at: Unexpected) -> str:
     if "LATENESS" in names:
         return _hint_for_clause(kind, found, names)
     return (
-        _hint_in_windows(names)
+        _hint_in_table(found, names)
+        or _hint_in_windows(names)
         or _hint_in_edge(found, names, before)
         or _hint_in_value(found, names, before)
         or _hint_at_word(kind, found, names, before)
@@ -79,6 +86,16 @@ def _hint_for_clause(kind: str, found: str, names: frozenset[str]) -> str:
         return "put a condition in parentheses where a value is needed"
     if kind == "NAME":
         return did_you_mean(found, sorted(CLAUSES | (_OPTION_NAMES if "OPTION" in names else frozenset())))
+    return ""
+
+
+def _hint_in_table(found: str, names: frozenset[str]) -> str:
+    if "RELOAD" in names:
+        return did_you_mean(found, sorted(OF_TABLE))
+    if "_FROM" in names:
+        return _TABLE
+    if "ON" in names and "_AS" in names:
+        return _JOIN
     return ""
 
 

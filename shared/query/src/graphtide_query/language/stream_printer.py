@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from graphtide_core.stream_definition import EventClause, LabelledEnd, SetAttribute, StreamDefinition
     from graphtide_core.stream_emissions import Emission, EmittedEnd, EmittedKey, Summary
     from graphtide_core.stream_features import Feature
+    from graphtide_core.stream_joins import Join, ReferenceTable
     from graphtide_core.stream_partition import Partition
 
     from graphtide_query.language.expression_printer import SpelledExpression
@@ -47,9 +48,11 @@ def print_stream(stream: StreamDefinition) -> str:
         InvalidPatternError: an expression holds an infinity or NaN.
     Complexity: linear in the definition.
     """
-    lines = [f"STREAM {write_name(stream.name)}"]
+    lines = [*map(_write_table, stream.tables), f"STREAM {write_name(stream.name)}"]
     if stream.format is not None:
         lines.append(f"FORMAT {_write_format(stream.format)}")
+    keys = {table.name: table.key for table in stream.tables}
+    lines += [_write_join(join, keys[join.table]) for join in stream.joins]
     lines += map(_write_part, stream.clauses)
     lines.append(_write_time(stream.time))
     if stream.unit is not TimeUnit.MILLISECOND:
@@ -79,6 +82,24 @@ def print_stream(stream: StreamDefinition) -> str:
     lines += map(_write_feature, stream.features)
     lines += map(_write_emission, stream.emissions)
     return "\n".join(lines) + "\n"
+
+
+def _write_table(table: ReferenceTable) -> str:
+    words = [f"TABLE {write_name(table.name)} FROM {write_constant(table.file)}"]
+    words += [f"FORMAT {_write_format(table.format)}"] if table.format is not None else []
+    words.append(f"KEY {write_name(table.key)}")
+    words += [_write_time(table.time)] if table.time is not None else []
+    words += [f"WHERE {_write_condition(table.where)}"] if table.where is not None else []
+    words += [f"NULL {', '.join(map(write_constant, table.nulls))}"] if table.nulls else []
+    words += [f"RELOAD {table.reload}"] if table.reload is not None else []
+    return " ".join(words)
+
+
+def _write_join(join: Join, key: str) -> str:
+    table = write_name(join.table) + (f" AS {write_name(join.alias)}" if join.alias != join.table else "")
+    words = [f"JOIN {table} ON {_write_value(join.key)} = {_write_path(FieldPath((join.alias, key)))}"]
+    words += [f"SET {_write_sets(join.sets)}"] if join.sets else []
+    return " ".join(words)
 
 
 def _write_partition(partition: Partition) -> str:

@@ -1,4 +1,4 @@
-"""Parse texts with STREAM statements: the grammar of patterns, extended by that of statements.
+"""Parse texts with STREAM and TABLE statements: the grammar of patterns, extended by that of statements.
 
 Patterns alone are read without it, so that they cost nothing more, and every text of patterns reads as it always did.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @cache
 def _dialect() -> Dialect:
     grammar = resources.files(__package__).joinpath("streams.lark").read_text("utf-8")
-    return Dialect(grammar, StreamRules, ("_STREAM",))
+    return Dialect(grammar, StreamRules, ("_STREAM", "_TABLE"))
 
 
 def parse_statements(text: str, dialects: tuple[Dialect, ...]) -> tuple[tuple[StreamDefinition, ...], tuple[AnyPattern, ...]]:

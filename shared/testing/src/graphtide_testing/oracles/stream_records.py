@@ -26,12 +26,14 @@ statement leaves open is decided here.
   none of `src`, `dst` and `label`. `op` says what it does, unless DELETE WHERE or UPDATE WHERE does.
 * UNNEST takes the items of the list at its path, and of all lists on the way and of lists in lists. `null` is no record under a
   path. `OUTER` is the object that the last name of the path was read from, `OUTER.OUTER` that of the name before.
+* JOIN adds rows to a record, of the time that it has (`oracles.stream_joins`): WHERE and all that follows reads their columns.
+  One whose key reads `src` or `dst` is looked up for each EDGE and EVENT. Without SET, columns are no attributes by themselves.
 * A condition in a path takes the first item that is an object whose field is the text; a text that `NULL` lists is none.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
@@ -53,6 +55,7 @@ from graphtide_core.time import EventTime
 from graphtide_testing.oracles.predicates import evaluate
 from graphtide_testing.oracles.record_texts import plain, write_text
 from graphtide_testing.oracles.record_times import ticks_of
+from graphtide_testing.oracles.stream_joins import TableRow, find_row, is_by_edge, is_column, key_for, with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -61,7 +64,10 @@ if TYPE_CHECKING:
     from graphtide_core.predicate import Attribute
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_core.stream_joins import ReferenceTable
     from graphtide_core.time import TimeUnit
+
+    from graphtide_testing.oracles.stream_joins import Tables
 
 _OWN_EDGE: Final = EdgeClause(
     LabelledEnd(FieldPath(("src",)), FieldPath(("src_label",))),
@@ -136,9 +142,36 @@ def unnest_surrounded(document: object, path: FieldPath | None) -> list[Surround
     return [each for each in _items(found) if each.record is not None or path is None]
 
 
-def read_stream(definition: StreamDefinition, records: Iterable[object]) -> list[Outcome]:
-    """Return what becomes of each decoded record, in their order."""
-    return [_read_record(definition, record, ordinal) for ordinal, record in enumerate(records)]
+def read_stream(definition: StreamDefinition, records: Iterable[object], tables: Tables | None = None) -> list[Outcome]:
+    """Return what becomes of each decoded record, in their order; tables that are not given have no rows."""
+    return [_read_record(definition, record, ordinal, tables or {}) for ordinal, record in enumerate(records)]
+
+
+def read_table(table: ReferenceTable, records: Iterable[object], unit: TimeUnit) -> list[TableRow]:
+    """Return the rows that decoded records are.
+
+    Raises:
+        ValueError: one has no key or no time, or is no record.
+    """
+    rows = []
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            message = f"row {number} is not an object with fields"
+            raise ValueError(message)  # noqa: TRY004 - a value that is read
+        own = _drop_nulls(record, table.nulls)
+        if table.where is not None and evaluate_record(table.where, own, unit) is not True:
+            continue
+        key, time = write_text(_read(own, FieldPath((table.key,)))), table.time
+        since = None
+        if time is not None:
+            value = time.value
+            read = _read(own, value) if isinstance(value, FieldPath) else evaluate_record(value, own, unit)
+            since = ticks_of(read, time, unit)
+        if not key:
+            message = f"row {number} has no key"
+            raise ValueError(message)
+        rows.append(TableRow(key, since, {name: _read(own, FieldPath((name,))) for name in record if name}))
+    return rows
 
 
 def evaluate_record(expression: RecordExpression, record: object, unit: TimeUnit) -> Value:
@@ -199,13 +232,13 @@ def _drop_nulls(value: object, nulls: tuple[str, ...]) -> object:
             return value
 
 
-def _read_record(definition: StreamDefinition, decoded: object, ordinal: int) -> Outcome:
+def _read_record(definition: StreamDefinition, decoded: object, ordinal: int, tables: Tables) -> Outcome:
     whole = decoded if isinstance(decoded, Surrounded) else Surrounded(decoded)
     if not isinstance(whole.record, dict):
         return RefusedRecord("not an object with fields")
     own, *around = (_drop_nulls(each, definition.nulls) for each in (whole.record, *whole.around))
     record = Surrounded(own, tuple(around))  # type: ignore[arg-type]  # objects stay objects
-    reading = _Reading(definition, record, ordinal)
+    reading = _Reading(definition, record, ordinal, tables).joined(None)
     if definition.where is not None and not reading.holds(definition.where):
         return FilteredRecord()
     try:
@@ -217,38 +250,59 @@ def _read_record(definition: StreamDefinition, decoded: object, ordinal: int) ->
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One record, and the definition that reads it."""
+    """One record, the definition that reads it, and the rows that it is joined with."""
 
     definition: StreamDefinition
     record: Surrounded
     ordinal: int
+    tables: Tables
+    rows: Mapping[str, TableRow | None] = field(default_factory=dict)
+
+    def joined(self, clause: EdgeClause | EventClause | None) -> _Reading:
+        """Return the record with its rows, or with those of what a clause gives."""
+        try:
+            ts: int | None = self.ts()
+        except ValueError:
+            ts = None
+        reading = replace(self, rows={})
+        for join in self.definition.joins:
+            found = None
+            if clause is not None or not is_by_edge(self.definition, join.alias):
+                key = reading.text(key_for(join.key, clause if self.definition.clauses else None))
+                found = find_row(self.tables.get(join.table, []), key, ts)
+            reading = replace(reading, rows={**reading.rows, join.alias: found})
+        return reading
+
+    def ts(self) -> int:
+        time = self.definition.time
+        read = _read(self.record, time.value) if isinstance(time.value, FieldPath) else self.value(time.value)
+        return ticks_of(read, time, self.definition.unit)
 
     def holds(self, condition: RecordExpression | None) -> bool:
         return condition is None or self.value(condition) is True
 
     def value(self, expression: RecordExpression) -> Value:
-        return evaluate_record(expression, self.record, self.definition.unit)
+        return evaluate_record(with_rows(expression, self.rows), self.record, self.definition.unit)
 
     def text(self, expression: RecordExpression | None) -> str | None:
-        if isinstance(expression, FieldPath):
+        if isinstance(expression, FieldPath) and not is_column(expression, self.rows):
             return write_text(_read(self.record, expression)) or None
         return None if expression is None else write_text(self.value(expression)) or None
 
     def give(self) -> tuple[GivenRecord, ...]:
-        time = self.definition.time
         try:
-            read = _read(self.record, time.value) if isinstance(time.value, FieldPath) else self.value(time.value)
-            ts = EventTime(ticks_of(read, time, self.definition.unit))
+            ts = EventTime(self.ts())
         except ValueError as error:
             raise _RefusedError(str(error)) from None
         change, clauses = self.change(), self.clauses()
         given = []
         for number, clause in enumerate(clauses, 1):
             suffix = f"#{number}" if len(clauses) > 1 else ""
-            applies = self.holds(clause.where)
+            own = self.joined(clause)
+            applies = own.holds(clause.where)
             if change is Change.INSERT and not applies:
                 continue
-            identity = self.identity(clause, suffix)
+            identity = own.identity(clause, suffix)
             if change is not Change.INSERT and identity is None:
                 message = f"no id, which {'a deletion' if change is Change.DELETE else 'an update'} needs"
                 raise _RefusedError(message)
@@ -256,7 +310,7 @@ class _Reading:
             if change is Change.DELETE or not applies:
                 given.append(GivenRecord(Change.DELETE, _deletion(clause, identity or made, ts)))
             else:
-                given.append(GivenRecord(change, self.insert(clause, identity, made, ts)))
+                given.append(GivenRecord(change, own.insert(clause, identity, made, ts)))
         return tuple(given)
 
     def change(self) -> Change:
@@ -320,9 +374,12 @@ class _Reading:
     def attributes(self, clause: EdgeClause | EventClause) -> Mapping[str, Value]:
         reserved = RESERVED_FOR_EDGES if isinstance(clause, EdgeClause) else RESERVED_FOR_EVENTS
         sets = (*self.definition.sets, *clause.sets)
-        if not sets:
-            return {name: value for name, value in _all_fields(self.record.record).items() if name not in reserved}
-        stated = {each.name: self.value(each.value) for each in sets}
+        added = {each.name: self.value(each.value) for join in self.definition.joins for each in join.sets}
+        if sets:
+            stated = {each.name: self.value(each.value) for each in sets} | added
+        else:
+            fields = _all_fields(self.record.record)
+            stated = {name: value for name, value in fields.items() if name not in reserved} | added
         return {name: value for name, value in stated.items() if value is not None}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import StreamName
-from graphtide_core.predicate import Literal
+from graphtide_core.predicate import IsNull, Literal
 from graphtide_core.record_expression import LARGEST_POSITION, FieldPath, RecordExpression, reads_a_field
 from graphtide_core.record_format import ENCODINGS, RECORD_FORMATS, RecordFormat
 from graphtide_core.record_time import EpochUnit, RecordTime
@@ -22,6 +22,7 @@ from graphtide_core.stream_definition import (
     StreamDefinition,
     stated_labels,
 )
+from graphtide_core.stream_joins import ENDS, Join, ReferenceTable
 from graphtide_core.stream_partition import Partition
 from graphtide_core.time import Duration, TimeUnit
 from hypothesis import strategies as st
@@ -177,9 +178,47 @@ def stream_definitions(draw: DrawFn) -> StreamDefinition:
         features,
         emissions,
     )
+    definition = draw(_join_tables(definition))
     keys = [each.value for several in (sets, *(clause.sets for clause in clauses)) for each in several]
     ends = [value for clause in clauses for _, value in clause.values_of_fields()]
     return _divide(definition, draw(st.sampled_from([None, FieldPath(("src",)), *keys, *ends])), draw(st.integers(0, 3)))
+
+
+_TABLE_NAMES: Final = NAMES.filter(lambda name: name not in ENDS)
+_TABLES: Final = st.builds(
+    ReferenceTable,
+    _TABLE_NAMES,
+    st.sampled_from(["risk.csv", "a b/größe.parquet", "`'\".jsonl"]),
+    NAMES,
+    _maybe(record_formats()),
+    _maybe(RECORD_TIMES),
+    _EXPRESSION,
+    st.lists(TEXTS, max_size=2, unique=True).map(tuple),
+    _maybe(st.builds(Duration, st.integers(1, 10**4), st.sampled_from(["s", "m", "h"]))),
+)
+
+
+@st.composite
+def _join_tables(draw: DrawFn, definition: StreamDefinition) -> StreamDefinition:
+    """The definition with tables that it joins, and attributes that are columns of them."""
+    tables = draw(st.lists(_TABLES, max_size=2, unique_by=lambda each: each.name))
+    aliases = draw(st.lists(_TABLE_NAMES, min_size=len(tables), max_size=len(tables) + 1, unique=True)) if tables else []
+    named = definition.stated_attributes()
+    taken = {*named, *definition.windows.names, *RESERVED_FOR_EDGES, "type"}
+    joins = []
+    for place, alias in enumerate(aliases):
+        table = tables[place % len(tables)].name
+        name = draw(NAMES.filter(lambda name: name not in taken))
+        taken.add(name)
+        column: RecordExpression = FieldPath((alias, "score"))
+        value = draw(st.sampled_from([column, IsNull(column)]))
+        key = draw(st.sampled_from([FieldPath(("src",)), FieldPath(("dst",))]) | FIELD_EXPRESSIONS)
+        joins.append(Join(table, key, alias, (SetAttribute(name, value),)))
+    try:
+        return replace(definition, tables=tuple(tables), joins=tuple(joins))
+    except InvalidPatternError:
+        # Other clauses read fields that are called as the table is.
+        return definition
 
 
 def _divide(definition: StreamDefinition, by: RecordExpression | None, parts: int) -> StreamDefinition:
