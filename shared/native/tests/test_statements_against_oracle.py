@@ -17,6 +17,7 @@ from graphtide_core.record_time import RecordTime
 from graphtide_core.stream_definition import EdgeClause, EventClause, LabelledEnd, StreamDefinition
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
+from graphtide_native.tables import table_files
 from graphtide_testing.given_rows import class_of, expected_rows, values_of
 from graphtide_testing.oracles.record_decoding import decode_field, decode_json, decode_rows
 from graphtide_testing.oracles.record_files import read_records
@@ -42,8 +43,9 @@ slowly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, He
 
 
 def decoder_of(definition: StreamDefinition, format: str, attributes: Sequence[str] = (), **options: Any) -> StatementDecoder:
-    zones = clocks_of_zones(definition.zones())
-    return StatementDecoder(Symbols(), attributes, encode_definition(definition), format=format, zones=zones, **options)
+    zones, encoded = clocks_of_zones(definition.zones()), encode_definition(definition)
+    tables = {each.name: each.empty() for each in table_files(definition, encode_definition)}
+    return StatementDecoder(Symbols(), attributes, encoded, format=format, zones=zones, tables=tables, **options)
 
 
 def decode(decoder: StatementDecoder, text: bytes, cuts: Sequence[float] = ()) -> list[dict[str, Any]]:

@@ -122,6 +122,7 @@ fuzz_target!(|input: &[u8]| {
             path: None,
             clocks: HashMap::from([("zone".to_owned(), zone.expect("changes ascend"))]),
             surroundings: Surroundings::default(),
+            tables: Vec::new(),
         };
         let options = Options { attributes: ATTRIBUTES.map(str::to_owned).to_vec(), ..Options::default() };
         open(source, options, &symbols).ok().map(|mut decoder| answer_of(&mut *decoder, &symbols, &lines, sizes))

@@ -67,6 +67,7 @@ fuzz_target!(|input: &[u8]| {
             path: None,
             clocks: HashMap::new(),
             surroundings: Surroundings::default(),
+            tables: Vec::new(),
         };
         let mut decoder = open(source, options, &symbols).unwrap_or_else(|error| panic!("{error}: {definition}"));
         let answer = answer_of(decoder.as_mut(), &symbols, stream, sizes);

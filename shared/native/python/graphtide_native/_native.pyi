@@ -22,6 +22,7 @@ __all__ = [
     "EventDetector",
     "Features",
     "JsonLinesDecoder",
+    "LookupTable",
     "MatchBatch",
     "Matcher",
     "Occurrences",
@@ -33,6 +34,7 @@ __all__ = [
     "StatementDecoder",
     "Statistics",
     "Symbols",
+    "TableBuilder",
     "TableLayout",
     "check_graph_query",
     "check_pattern",
@@ -472,6 +474,26 @@ _Interval = tuple[str, int, list[str], int, int | None, int, list[tuple[str | No
 _Fields = list[Value | list[Value]]
 
 @final
+class LookupTable:
+    """Rows by their keys, with these columns, that decoders look up; it begins without rows. Safe for threads."""
+
+    def __new__(cls, columns: Sequence[str]) -> LookupTable: ...
+    def replace(self, rows: TableBuilder) -> None:
+        """Take these rows in the place of all that are there; the builder is spent.
+
+        Raises:
+            ValueError: the rows have another number of columns, or are in a table.
+        """
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are to be found: one for each key, or all if rows have times."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of memory that they take, about."""
+
+@final
 class MatchBatch:
     """Matches in order of detection; wrapped by `graphtide_native.matcher.MatchBatch`."""
 
@@ -498,6 +520,18 @@ class MatchBatch:
         """Return the matches as tuples, with what their patterns return.
 
         Pattern, kind, shed, times of detection, first and last edge, ids of edges, places of those made, names of vertices.
+        """
+
+@final
+class TableBuilder:
+    """Rows on their way into a table, with so many columns."""
+
+    def __new__(cls, columns: int, has_times: bool, most_rows: int, most_bytes: int) -> TableBuilder: ...
+    def add(self, rows: EdgeBatch) -> None:
+        """Add rows in the order of their file: their ids are keys, their times those from which they hold.
+
+        Raises:
+            UnreadableStreamError: a row has no key, or there are more rows or bytes than the limits.
         """
 
 @final
@@ -803,7 +837,8 @@ class StatementDecoder(Decoder):
     `format` and `form`. `zones` has the clocks of every zone that it names: changes, and until when they are known, as a
     `TimeForm` has them. `types` are those of the attributes. `discovered` has the names that a SET states and nobody asked for.
     `schemas` gives the schema that a message of Avro names by a number: its text. It raises `UnreadableStreamError` if there is
-    none. If the schema cannot be had now, it raises `TransientError`, and so does the decoder.
+    none. If the schema cannot be had now, it raises `TransientError`, and so does the decoder. `tables` has every table that
+    the statement joins, with the columns that it reads. Records see one that is replaced from then on.
     """
 
     def __new__(
@@ -819,6 +854,7 @@ class StatementDecoder(Decoder):
         keep_raw: bool = False,
         substitutes: bool = False,
         schemas: Callable[[int], bytes] | None = None,
+        tables: Mapping[str, LookupTable] | None = None,
     ) -> StatementDecoder: ...
     def check_columns(self, schema: object) -> None:
         """Check the columns of the next record batches, as `ArrowDecoder` does."""

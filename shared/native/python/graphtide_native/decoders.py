@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.formats import StreamFormat
 
+    from graphtide_native._native import LookupTable
     from graphtide_native.records import Decoder
 
 
@@ -78,6 +79,7 @@ def statement_decoder(
     types: Mapping[str, str] | None = None,
     keep_raw: bool = False,
     substitutes: bool = False,
+    tables: Mapping[str, LookupTable] | None = None,
 ) -> StatementDecoder:
     """Return a decoder of records that a STREAM statement reads.
 
@@ -90,6 +92,7 @@ def statement_decoder(
         types: what is declared of attributes.
         keep_raw: whether records keep their bytes.
         substitutes: whether lines may stand for records that were rejected before.
+        tables: that the statement joins, by their names.
 
     Raises:
         ValueError: a zone is not known on this machine.
@@ -104,6 +107,7 @@ def statement_decoder(
         types=types or {},
         keep_raw=keep_raw,
         substitutes=substitutes,
+        tables=tables or {},
     )
 
 

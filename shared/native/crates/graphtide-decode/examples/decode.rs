@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     path: None,
                     clocks,
                     surroundings: Surroundings::default(),
+                    tables: Vec::new(),
                 },
                 options,
                 &symbols,

@@ -18,6 +18,7 @@ pub mod json_lines;
 pub mod order_scan;
 pub mod raw_batch;
 pub mod render;
+pub mod tables;
 pub mod times;
 pub mod types;
 

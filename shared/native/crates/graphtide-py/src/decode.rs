@@ -23,6 +23,7 @@ use pyo3::types::PyBytes;
 use crate::errors::{TransientError, from_decode};
 use crate::record_form::PyRecordForm;
 use crate::records::{PyDeadLetter, PyEdgeBatch, PySymbols, take_letters};
+use crate::tables::PyLookupTable;
 
 /// Of a piece: the ends of its records and of its dead letters among all, the ordinal that follows, its greatest time, its
 /// first line.
@@ -291,7 +292,7 @@ impl PyStatementDecoder {
     #[new]
     #[pyo3(signature = (
         symbols, attributes, definition, *, format, zones, form = None, types = None, keep_raw = false, substitutes = false,
-        schemas = None
+        schemas = None, tables = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
@@ -305,6 +306,7 @@ impl PyStatementDecoder {
         keep_raw: bool,
         substitutes: bool,
         schemas: Option<Py<PyAny>>,
+        tables: Option<HashMap<String, PyRef<'_, PyLookupTable>>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let form = form.unwrap_or_default();
         let options = Options { keep_raw, substitutes, ..options(&attributes, HashMap::new(), types)? };
@@ -312,7 +314,9 @@ impl PyStatementDecoder {
             let clocks = zones.into_iter().map(|(name, (changes, until))| Some((name, Zone::new(changes, until)?)));
             let clocks = clocks.collect::<Option<_>>().ok_or(graphtide_decode::DecodeError::Zone)?;
             let (dialect, path) = (form.dialect(",")?, form.path());
-            let source = Source { definition, format, dialect, path, clocks, surroundings: surroundings(schemas) };
+            let tables = tables.unwrap_or_default().into_iter().map(|(name, table)| (name, table.inner.clone())).collect();
+            let surroundings = surroundings(schemas);
+            let source = Source { definition, format, dialect, path, clocks, surroundings, tables };
             open(source, form.add_to(options)?, &symbols.inner)
         };
         let decoder = opened().map_err(|error| from_decode(&error))?;

@@ -17,6 +17,7 @@ mod records;
 mod simulation;
 mod slices;
 mod statistics;
+mod tables;
 
 use pyo3::prelude::*;
 
@@ -33,5 +34,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     matches::register(m)?;
     order::register(m)?;
     python_lists::register(m)?;
-    statistics::register(m)
+    statistics::register(m)?;
+    tables::register(m)
 }

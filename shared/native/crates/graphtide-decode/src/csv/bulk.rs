@@ -158,6 +158,7 @@ mod tests {
             path: None,
             clocks: HashMap::default(),
             surroundings: Surroundings::default(),
+            tables: Vec::new(),
         };
         let mut decoder = open(source, options.clone(), &symbols).unwrap();
         let rows = decode_by(decoder.as_mut(), &symbols, (input, step), options);

@@ -5,6 +5,7 @@ use graphtide_expression::{Context, Expression};
 use graphtide_graph::value::ValueRef;
 use serde_json::Value as Form;
 
+use super::definition::JoinForm;
 use super::names::paths_named;
 use super::paths::{Paths, Role, path_of};
 use crate::error::{Refused, StatementError};
@@ -31,6 +32,8 @@ pub(crate) enum Reading {
 pub(crate) struct Sets<'f> {
     pub(crate) of_stream: &'f [(String, Form)],
     pub(crate) of_clause: &'f [(String, Form)],
+    /// What JOIN adds, to all fields too.
+    pub(crate) of_joins: &'f [JoinForm],
     pub(crate) is_event: bool,
 }
 
@@ -57,13 +60,13 @@ impl Sets<'_> {
     ) -> Result<Attribute, StatementError> {
         let is_written = kind != AttributeType::Any && !matches!(reading, Reading::Typed | Reading::Rows);
         let role = if is_written { Role::Text } else { Role::Value };
-        let steps = if self.of_stream.is_empty() && self.of_clause.is_empty() {
+        let stated = |sets: &[(String, Form)]| sets.iter().find(|(stated, _)| stated == name).map(|(_, form)| form.clone());
+        let added = self.of_joins.iter().find_map(|join| stated(&join.sets));
+        let steps = if added.is_none() && self.of_stream.is_empty() && self.of_clause.is_empty() {
             let is_own = if self.is_event { OF_EVENTS.contains(&name) } else { OF_EDGES.contains(&name) };
             if is_own { Vec::new() } else { paths_named(name) }
         } else {
-            let stated =
-                |sets: &&[(String, Form)]| sets.iter().find(|(stated, _)| stated == name).map(|(_, form)| form.clone());
-            let Some(form) = stated(&self.of_clause).or_else(|| stated(&self.of_stream)) else {
+            let Some(form) = added.or_else(|| stated(self.of_clause)).or_else(|| stated(self.of_stream)) else {
                 return Ok(Attribute::Missing);
             };
             match path_of(&form) {

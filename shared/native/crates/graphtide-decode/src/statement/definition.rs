@@ -29,6 +29,26 @@ pub(crate) struct DefinitionForm {
     pub(crate) update_where: Option<Form>,
     #[serde(default)]
     pub(crate) nulls: Vec<String>,
+    #[serde(default)]
+    pub(crate) joins: Vec<JoinForm>,
+}
+
+/// A table whose rows records are joined with.
+#[derive(Debug, Deserialize)]
+pub(crate) struct JoinForm {
+    pub(crate) table: String,
+    pub(crate) key: Form,
+    #[serde(default)]
+    pub(crate) alias: Option<String>,
+    #[serde(default)]
+    pub(crate) sets: Vec<(String, Form)>,
+}
+
+impl JoinForm {
+    /// The name by which expressions read its columns.
+    pub(crate) fn alias(&self) -> &str {
+        self.alias.as_deref().unwrap_or(&self.table)
+    }
 }
 
 /// An edge or an event that a record gives.

@@ -10,6 +10,8 @@ pub(crate) mod bytes;
 pub(crate) mod csv;
 pub(crate) mod decoding;
 pub(crate) mod definition;
+mod joined_columns;
+mod joins;
 pub(crate) mod json;
 mod json_scan;
 mod keys;
@@ -22,6 +24,7 @@ pub(crate) mod reading;
 mod time;
 pub(crate) mod tree;
 
+pub use joins::Tables;
 pub use open::{Source, open};
 
 pub use crate::error::StatementError;

@@ -9,6 +9,7 @@ use super::attributes::Reading;
 use super::bytes::read_base64;
 use super::decoding::ByStatement;
 use super::definition::{DefinitionForm, FormatForm};
+use super::joins::Tables;
 use super::reading::Statement;
 use crate::arrow::ArrowDecoder;
 use crate::avro::AvroRecords;
@@ -43,11 +44,13 @@ pub struct Source {
     pub clocks: HashMap<String, Zone>,
     /// What decoders ask for.
     pub surroundings: Surroundings,
+    /// The tables that the statement joins.
+    pub tables: Tables,
 }
 
 /// Makes a decoder of records that a statement reads.
 pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result<Box<dyn Decoder + Send + Sync>, DecodeError> {
-    let Source { definition, format, dialect, path, clocks, surroundings } = source;
+    let Source { definition, format, dialect, path, clocks, surroundings, tables } = source;
     let definition = DefinitionForm::read(&definition)?;
     let form = definition.format.clone().unwrap_or_else(|| FormatForm { name: format, ..FormatForm::default() });
     let dialect = said(dialect, &form)?;
@@ -58,7 +61,7 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
         "arrow" | "parquet" => Reading::Rows,
         _ => Reading::Typed,
     };
-    let statement = Statement::compile(&definition, &options, reading, (clocks, symbols))?;
+    let statement = Statement::compile(&definition, &options, reading, (clocks, &tables, symbols))?;
     if statement.paths.read_nested() && !matches!(&*form.name, "json" | "jsonl" | "avro" | "protobuf") {
         let message = format!("OUTER and conditions in paths read JSON, Avro and Protobuf, not {}", form.name);
         return Err(StatementError::new(message).into());

@@ -6,6 +6,8 @@
 use graphtide_expression::Slots;
 use serde_json::Value as Form;
 
+use super::joined_columns::JoinedColumns;
+
 /// How many objects further out a path begins, as the language bounds it.
 const MOST_OUTER: u64 = 64;
 
@@ -41,8 +43,13 @@ pub(crate) struct Path {
 }
 
 /// All paths of a statement, in the order of their slots.
+///
+/// A column of a table that records are joined with has a slot, too. Its path is empty: no reader follows it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Paths(Vec<Path>);
+pub(crate) struct Paths {
+    all: Vec<Path>,
+    pub(crate) joined: JoinedColumns,
+}
 
 /// A path from the record, or from an object around it. It has the slot of its value, its steps from there, and its role.
 pub(crate) type PathFrom<'p> = (usize, &'p [Step], Role);
@@ -55,6 +62,11 @@ impl Path {
 }
 
 impl Paths {
+    /// Those of a statement with these joins.
+    pub(crate) fn with(joined: JoinedColumns) -> Self {
+        Self { all: Vec::new(), joined }
+    }
+
     /// The slot of a path that is read as a value.
     pub(crate) fn slot(&mut self, steps: Box<[Step]>) -> usize {
         self.slot_as(steps, Role::Value)
@@ -62,32 +74,42 @@ impl Paths {
 
     /// The slot of a path that is read so.
     pub(crate) fn slot_as(&mut self, steps: Box<[Step]>, role: Role) -> usize {
+        let next = self.all.len();
+        if let [Step::Name(first), Step::Name(name)] = &*steps
+            && let Some(slot) = self.joined.slot(first, name, next)
+        {
+            if slot == next {
+                self.all.push(Path { steps: Box::default(), role });
+            }
+            return slot;
+        }
         let path = Path { steps, role };
-        self.0.iter().position(|known| *known == path).unwrap_or_else(|| {
-            self.0.push(path);
-            self.0.len() - 1
+        self.all.iter().position(|known| *known == path).unwrap_or_else(|| {
+            self.all.push(path);
+            next
         })
     }
 
     /// Whether a path has steps that only readers of records in records know.
     pub(crate) fn read_nested(&self) -> bool {
-        self.0.iter().flat_map(|path| path.steps.iter()).any(|step| matches!(step, Step::Outer | Step::Item(..)))
+        self.all.iter().flat_map(|path| path.steps.iter()).any(|step| matches!(step, Step::Outer | Step::Item(..)))
     }
 
     /// How many objects around a record are read.
     pub(crate) fn levels_around(&self) -> usize {
-        self.0.iter().map(Path::level).max().unwrap_or(0)
+        self.all.iter().map(Path::level).max().unwrap_or(0)
     }
 
     /// The paths that begin so many objects further out.
     pub(crate) fn of_level(&self, wanted: usize) -> Vec<PathFrom<'_>> {
-        let numbered = self.0.iter().enumerate().filter(|(_, path)| path.level() == wanted);
+        let is_wanted = |path: &Path| !path.steps.is_empty() && path.level() == wanted;
+        let numbered = self.all.iter().enumerate().filter(|(_, path)| is_wanted(path));
         numbered.map(|(slot, path)| (slot, &path.steps[wanted..], path.role)).collect()
     }
 
     /// The paths, in the order of their slots.
     pub(crate) fn all(&self) -> &[Path] {
-        &self.0
+        &self.all
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct Program {
     attributes: Projection,
     /// Whether no value of an attribute can be refused: nothing is declared, and no text is past what a batch holds.
     are_sure: bool,
+    /// Whether the condition on records reads rows that they are joined with.
+    reads_rows: bool,
 }
 
 /// Fields by which a record says what it is.
@@ -114,7 +116,7 @@ pub(crate) struct Outcome {
 }
 
 impl TextSource {
-    fn compile(form: &Form, paths: &mut Paths, context: &Context) -> Result<Self, StatementError> {
+    pub(super) fn compile(form: &Form, paths: &mut Paths, context: &Context) -> Result<Self, StatementError> {
         Ok(match path_of(form) {
             Some(steps) => Self::Slot(paths.slot_as(steps, Role::Text)),
             None => Self::Expression(Expression::compile(form, paths, context)?),
@@ -122,7 +124,7 @@ impl TextSource {
     }
 
     #[inline]
-    fn value<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> ValueRef<'a> {
+    pub(super) fn value<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> ValueRef<'a> {
         match self {
             Self::Slot(slot) => slots[*slot],
             Self::Expression(expression) => expression.evaluate(slots, arena),
@@ -182,7 +184,12 @@ impl Compiling<'_> {
             }
         };
         let id = form.id.as_ref().or(definition.id.as_ref());
-        let sets = Sets { of_stream: &definition.sets, of_clause: &form.sets, is_event: form.gives == Gives::Event };
+        let sets = Sets {
+            of_stream: &definition.sets,
+            of_clause: &form.sets,
+            of_joins: &definition.joins,
+            is_event: form.gives == Gives::Event,
+        };
         let attribute = |place: usize, paths: &mut Paths| {
             let kind = self.attributes.types[place];
             sets.attribute(&self.attributes.names[place], (kind, self.reading), paths, context)
@@ -213,6 +220,7 @@ impl Program {
         let condition =
             |form: &Option<Form>, paths: &mut Paths| form.as_ref().map(|form| compiling.expression(form, paths)).transpose();
         let holds = condition(&definition.holds, paths)?;
+        let reads_rows = paths.joined.are_read();
         let time = RecordTime::compile(&definition.time, paths, context)?;
         let (delete_where, update_where) =
             (condition(&definition.delete_where, paths)?, condition(&definition.update_where, paths)?);
@@ -232,11 +240,28 @@ impl Program {
         }
         for (number, form) in (1..).zip(&definition.clauses) {
             let count = definition.clauses.len();
+            paths.joined.enter(usize::from(number));
             clauses.push(compiling.clause(form, definition, (number, count), default_label, paths)?);
         }
+        paths.joined.enter(0);
         let are_sure = attributes.types.iter().all(|kind| *kind == AttributeType::Any) && reading != Reading::Rows;
         let clauses = clauses.into();
-        Ok(Self { holds, delete_where, update_where, time, clauses, own, default_label, attributes, are_sure })
+        Ok(Self { holds, delete_where, update_where, time, clauses, own, default_label, attributes, are_sure, reads_rows })
+    }
+
+    /// Whether the condition on records reads rows that they are joined with.
+    pub(crate) fn reads_rows(&self) -> bool {
+        self.reads_rows
+    }
+
+    /// Whether a record is of the stream.
+    pub(crate) fn is_of_stream<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> bool {
+        self.holds.as_ref().is_none_or(|condition| condition.holds(slots, arena))
+    }
+
+    /// The time of a record, if it has one.
+    pub(crate) fn time_of<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> Option<Time> {
+        self.time.read(slots, arena).ok()
     }
 
     /// Whether the time is read of a slot.

@@ -11,6 +11,7 @@ use graphtide_graph::value::ValueRef;
 
 use super::attributes::Reading;
 use super::definition::DefinitionForm;
+use super::joins::{Joins, Tables, joined_columns};
 use super::nulls::Nulls;
 use super::paths::Paths;
 use super::program::columns::Columns;
@@ -26,6 +27,7 @@ use crate::writer::{Target, Writer};
 #[derive(Debug)]
 pub(crate) struct Statement {
     program: Program,
+    joins: Option<Box<Joins>>,
     pub(crate) paths: Paths,
     pub(crate) nulls: Nulls,
     seen: Outcome,
@@ -38,33 +40,37 @@ pub(crate) struct Statement {
 
 impl Clone for Statement {
     fn clone(&self) -> Self {
-        let Self { program, paths, nulls, seen, filtered, others, arena: _ } = self;
+        let Self { program, joins, paths, nulls, seen, filtered, others, arena: _ } = self;
         let (program, paths, nulls, others) = (program.clone(), paths.clone(), nulls.clone(), others.clone());
-        Self { program, paths, nulls, seen: *seen, filtered: *filtered, others, arena: Mutex::default() }
+        let joins = joins.clone();
+        Self { program, joins, paths, nulls, seen: *seen, filtered: *filtered, others, arena: Mutex::default() }
     }
 }
 
 impl Statement {
-    /// Compiles a statement for a format whose fields are read so; `clocks` are those of the zones that it names.
+    /// Compiles a statement for a format whose fields are read so. `clocks` are those of the zones that it names, and `tables`
+    /// those that it joins.
     pub(crate) fn compile(
         definition: &DefinitionForm,
         options: &Options,
         reading: Reading,
-        (clocks, symbols): (HashMap<String, Zone>, &SharedSymbols),
+        (clocks, tables, symbols): (HashMap<String, Zone>, &Tables, &SharedSymbols),
     ) -> Result<Self, StatementError> {
         let context = Context { ticks_per_second: definition.ticks_per_second()?, zones: clocks };
         let attributes = Projection::new(options.attributes.clone(), options.declared.clone());
         let stated = definition.clauses.iter().flat_map(|clause| &clause.sets).chain(&definition.sets);
+        let stated = stated.chain(definition.joins.iter().flat_map(|join| &join.sets));
         let mut others: Vec<String> = Vec::new();
         for (name, _) in stated {
             if !options.attributes.contains(name) && !others.contains(name) {
                 others.push(name.clone());
             }
         }
-        let mut paths = Paths::default();
+        let mut paths = Paths::with(joined_columns(definition));
         let program = Program::compile(definition, attributes, reading, &mut paths, (&context, symbols))?;
+        let joins = Joins::compile(definition, &mut paths, &context, tables, program.reads_rows())?.map(Box::new);
         let nulls = Nulls::new(definition.nulls.iter().chain(&options.nulls));
-        Ok(Self { program, paths, nulls, seen: Outcome::default(), filtered: 0, others, arena: Mutex::default() })
+        Ok(Self { program, joins, paths, nulls, seen: Outcome::default(), filtered: 0, others, arena: Mutex::default() })
     }
 
     /// Writes what a record gives. `read` gives the values of its paths, whose slots are missing at first.
@@ -75,7 +81,10 @@ impl Statement {
         (line, raw): (u64, &'r [u8]),
         read: impl FnOnce(&mut [ValueRef<'r>], &'r Bump, &Nulls) -> Result<(), Refused>,
     ) -> Result<(), Refused> {
-        let Self { program, paths, nulls, seen, filtered, arena, .. } = self;
+        if let Some(joins) = &mut self.joins {
+            joins.refresh();
+        }
+        let Self { program, joins, paths, nulls, seen, filtered, arena, .. } = self;
         let arena = arena.get_mut().unwrap_or_else(PoisonError::into_inner);
         arena.reset();
         let arena = &*arena;
@@ -86,6 +95,12 @@ impl Statement {
             None => arena.alloc_slice_fill_copy(count, ValueRef::Null),
         };
         read(slots, arena, nulls)?;
+        // A record that the condition leaves out is looked up only if the condition reads a row.
+        if let Some(joins) = &*joins
+            && (joins.precede_condition() || program.is_of_stream(slots, arena))
+        {
+            joins.fill(slots, arena, |slots| program.time_of(slots, arena));
+        }
         let outcome = program.write((slots, arena), writer, target, (line, raw))?;
         *filtered += u64::from(outcome.is_filtered);
         seen.has_ids |= outcome.has_ids;
@@ -101,6 +116,9 @@ impl Statement {
         target: &mut Target<'_>,
     ) -> Option<Bulk> {
         let (table, places) = columns;
+        if self.joins.is_some() {
+            return None;
+        }
         let (bulk, has_ids) = self.program.bulk(Columns { table, places, nulls: &self.nulls }, writer, target)?;
         self.seen.has_ids |= has_ids;
         Some(bulk)
