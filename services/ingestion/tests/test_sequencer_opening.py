@@ -10,6 +10,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencer_opening import open_sequencer
 from graphtide_log.memory import MemoryLog
+from graphtide_ordering.statements import StatementSurroundings
 from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def test_what_was_registered_until_the_last_owner_was_shut_out_is_known() -> Non
         stage.state(STATED, 1)
         stage.register("late", "7s")
 
-    opening = open_sequencer(Between(stage.log, register), TOPICS, FLOWS, "id", None)
+    opening = open_sequencer(Between(stage.log, register), TOPICS, FLOWS, "id", StatementSurroundings())
     assert set(opening.statements.versions) == {1}
     assert opening.registered.longest(FLOWS, TimeUnit.MILLISECOND) == (7_000, 0)
     assert opening.places == {0: (TOPICS.raw(FLOWS), 0)}
@@ -70,7 +71,7 @@ def test_what_was_opened_is_closed_if_something_is_missing() -> None:
     log.admin().ensure(TOPICS.of_deployment())
     watched = Between(log, lambda: None)
     with pytest.raises(TransientError, match="there is no topic"):
-        open_sequencer(watched, TOPICS, StreamName("nowhere"), "id", None)
+        open_sequencer(watched, TOPICS, StreamName("nowhere"), "id", StatementSurroundings())
     assert watched.open_readers == 0
 
 
@@ -83,5 +84,5 @@ def test_what_was_opened_is_closed_if_the_log_does_not_answer() -> None:
 
     watched = Between(stage.log, fail)
     with pytest.raises(TransientError, match="does not answer"):
-        open_sequencer(watched, TOPICS, FLOWS, "id", None)
+        open_sequencer(watched, TOPICS, FLOWS, "id", StatementSurroundings())
     assert watched.open_readers == 0

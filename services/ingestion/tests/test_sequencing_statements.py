@@ -10,6 +10,7 @@ from graphtide_core.errors import FatalError, TransientError, UnreadableStreamEr
 from graphtide_core.ports.log import MOST_METADATA_BYTES, Message, Record
 from graphtide_ordering.positions import MOST_STATEMENTS, PartitionPosition, read_remembered
 from graphtide_ordering.raw_decoding import Refused
+from graphtide_ordering.statements import StatementSurroundings
 from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
 from graphtide_query import parse_streams
 from graphtide_testing.oracles import avro
@@ -69,7 +70,7 @@ def test_messages_wait_for_a_registry_that_does_not_answer() -> None:
             raise UnreadableStreamError(message)
         return schema.encode()
 
-    stage = SequencingStage(schemas=schemas)
+    stage = SequencingStage(surroundings=StatementSurroundings(schemas))
     stage.state("STREAM flows FORMAT avro EDGE (from)-[:to]->('b') AT at IN ms", 1)
     messages = [avro.write_message(schema, number, {"at": at, "from": "a"}) for at, number in ((1, 7), (2, 8), (3, 7))]
     for message in messages:

@@ -18,6 +18,8 @@ from graphtide_ordering.heartbeats import LIVE_HEARTBEAT_SECONDS
 from graphtide_ordering.lateness import lateness_of
 from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.raw_decoding import Ahead
+from graphtide_ordering.reference_tables import tables_in
+from graphtide_ordering.statements import StatementSurroundings
 from graphtide_serving.api_pages import serve_page
 from graphtide_serving.clock import SystemClock
 from graphtide_serving.http import answer_with_problems, health_routes
@@ -143,7 +145,11 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     log.admin().ensure(topics.of_deployment())
     streams = _streams(log, topics, settings)
     appender = Appender(log)
-    schemas, statements = StreamSchemas(log, topics), LastStatements(log, topics)
+    registry = None
+    if settings.schema_registry is not None:
+        registry = SchemaRegistry(settings.schema_registry.get_secret_value(), time)
+    surroundings = StatementSurroundings(registry, tables_in(settings.tables))
+    schemas, statements = StreamSchemas(log, topics), LastStatements(log, topics, surroundings)
     divided, verdicts = DividedStreams(statements, partial(_raw_partitions, log, topics)), AwaitedVerdicts(log, topics)
     api = EdgesApi(
         log,
@@ -167,19 +173,16 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         meant=Answers(time, settings.answers_seconds, settings.most_answers),
     )
     merges = RegisteredMerges(log, topics)
-    registry = None
-    if settings.schema_registry is not None:
-        registry = SchemaRegistry(settings.schema_registry.get_secret_value(), time)
 
     def worker(work: StreamName) -> Worker:
         if (found := divided.divided(work)) is not None:
             division, partition = found
-            options = replace(_sequencing(settings, division.stream), schemas=registry)
+            options = replace(_sequencing(settings, division.stream), surroundings=surroundings)
             return DividingWorker(log, topics, division, time, options, partition=partition)
         if is_merged(work):
             merging = replace(_merging(settings, work), by_vertex=divided.by_vertex(sources(work)))
             return MergingWorker(log, topics, work, time, merging)
-        options = replace(_sequencing(settings, whole_of(work)), schemas=registry)
+        options = replace(_sequencing(settings, whole_of(work)), surroundings=surroundings)
         return SequencingWorker(log, topics, work, time, options)
 
     def listed() -> frozenset[StreamName]:

@@ -45,6 +45,7 @@ class Settings(AccessSettings):
         max_ahead_seconds_of: `max_ahead_seconds` of single streams.
         schema_registry: URL of the registry that keeps the schemas of Avro messages, such as `https://user:password@host`. It
             is asked for messages of streams whose statement states no schema.
+        tables: folder of the reference tables that statements join; a statement names a file by its path in it. Unset has none.
         profile: `low-latency` batches edges for at most 5 ms, `throughput` for 50 ms.
         raw_form: form of edges in the raw topic: `batches`, already decoded, or `text`, which older
             sequencers read too.
@@ -76,6 +77,7 @@ class Settings(AccessSettings):
     max_ahead_seconds: float = Field(default=MAX_AHEAD_SECONDS, ge=0)
     max_ahead_seconds_of: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     schema_registry: SecretStr | None = None
+    tables: str | None = None
     profile: Profile = Profile.THROUGHPUT
     raw_form: Literal["batches", "text"] = "batches"
     most_body_bytes: int = Field(default=256 * 1024 * 1024, ge=1)

@@ -104,7 +104,10 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
         counting=Counting(most_ticks, settings.publish_seconds) if settings.statistics else None,
         foreign=settings.topic_of.get(stream),
     )
-    reading = Reading(connection, topics, stream, task.source, pace, settings.tasks, stop_file=str(stop_file), ahead=ahead)
+    reading = Reading(
+        connection, topics, stream, task.source, pace, settings.tasks,
+        stop_file=str(stop_file), ahead=ahead, tables=settings.tables,
+    )  # fmt: skip
     checkpoint = f"{settings.checkpoint.rstrip('/')}/{stream}"
     interval = f"{settings.trigger_seconds} seconds"
     log = KafkaLog(connection)

@@ -38,6 +38,7 @@ class Settings(ServiceSettings):
         trigger_seconds: seconds between the starts of two batches.
         most_records: most raw records of a batch.
         most_bytes: most bytes of raw records in a batch, estimated from the first record of each partition.
+        tables: folder of the reference tables that statements join, which every machine sees; unset has none.
         tasks: Spark tasks that read and decode a stream's batch in parallel; with 0 the task that orders it does. A stream in
             parts has as many as parts.
         retention_ms: retention of the topics that are made for parts of a stream, in milliseconds; unset keeps records forever.
@@ -68,5 +69,6 @@ class Settings(ServiceSettings):
     trigger_seconds: float = Field(default=0.2, ge=0)
     most_records: int = Field(default=400_000, ge=1)
     most_bytes: int = Field(default=64 * 1024 * 1024, ge=1)
+    tables: str | None = None
     tasks: int = Field(default=0, ge=0)
     retention_ms: int | None = Field(default=None, ge=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,13 @@ from graphtide_core.stream_definition import StreamClock
 from graphtide_core.stream_fields import explain_lacking, fields_needed
 from graphtide_core.stream_partition import part_key
 from graphtide_core.stream_windows import StreamWindows
+from graphtide_core.table_rows import rows_of
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols, ticks_per_second
 from graphtide_wire.stream_definition import definition_of, encode_definition
 
 from graphtide_ordering.division import Division
+from graphtide_ordering.reference_tables import ReferenceTables, empty_tables, flaw_of_files, tables_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,10 +34,11 @@ if TYPE_CHECKING:
 
 
 def check_decodable(definition: StreamDefinition) -> None:
-    """Do nothing if raw records can be read by a definition.
+    """Do nothing if raw records can be read by a definition, once its tables are there.
 
     Raises:
-        UnreadableStreamError: there is no decoder of the format that it states, or it names a file.
+        UnreadableStreamError: there is no decoder of the format that it states, or it names a file. Or a table is not in the
+            folder of tables.
     """
     stated = definition.format
     if stated is not None and (named := file_of(stated)) is not None:
@@ -44,8 +47,24 @@ def check_decodable(definition: StreamDefinition) -> None:
             f"{option.upper()} {file!r} is a file, which is not here: graphtide apply and Client.put_stream send what is in it"
         )
         raise UnreadableStreamError(message)
-    name, zones = DEFAULT.value, clocks_of_zones(definition.zones())
-    StatementDecoder(Symbols(), (), encode_definition(definition), format=name, zones=zones)
+    if (flaw := flaw_of_files(definition)) is not None:
+        raise UnreadableStreamError(flaw)
+    for each in (definition, *(rows.statement for rows in rows_of(definition))):
+        zones, tables = clocks_of_zones(each.zones()), empty_tables(each)
+        StatementDecoder(Symbols(), (), encode_definition(each), format=DEFAULT.value, zones=zones, tables=tables)
+
+
+@dataclass(frozen=True)
+class StatementSurroundings:
+    """What decoders by a statement need beside it.
+
+    Attributes:
+        schemas: gives the schemas that messages of Avro name by numbers; None if nothing keeps any.
+        tables: that records are joined with.
+    """
+
+    schemas: Callable[[int], bytes] | None = None
+    tables: ReferenceTables = field(default_factory=lambda: tables_in(None))
 
 
 @dataclass(frozen=True)
@@ -54,11 +73,11 @@ class Statement:
 
     Attributes:
         record: as it was registered.
-        schemas: gives the schemas that messages of Avro name by numbers; None if nothing keeps any.
+        surroundings: what its decoders need.
     """
 
     record: StatementRecord
-    schemas: Callable[[int], bytes] | None = None
+    surroundings: StatementSurroundings = field(default_factory=StatementSurroundings)
 
     @property
     def version(self) -> int:
@@ -157,6 +176,7 @@ class Statement:
 
         Raises:
             UnreadableStreamError: records of the stated format cannot be decoded here.
+            TransientError: a table that the statement joins cannot be read now.
         """
         return StatementDecoder(
             symbols,
@@ -167,7 +187,8 @@ class Statement:
             types=types,
             keep_raw=True,
             substitutes=True,
-            schemas=self.schemas,
+            schemas=self.surroundings.schemas,
+            tables=self.surroundings.tables.of(self._model),
         )
 
     @cached_property

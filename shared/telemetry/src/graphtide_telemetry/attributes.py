@@ -23,6 +23,7 @@ MESSAGING_BATCH = Name("messaging.batch.message_count", "records that are worked
 
 # Our own.
 STREAM = Name("graphtide.stream", "name of the stream")
+TABLE = Name("graphtide.table", "name of the reference table")
 PATTERN = Name("graphtide.pattern", "name of the pattern")
 MATCH_ID = Name("graphtide.match.id", "id of the match")
 MATCH_KIND = Name("graphtide.match.kind", "`match` or `retract`")
@@ -60,6 +61,9 @@ REPLICAS_BEFORE = Name("before", "replicas that there were to be before")
 RETRY_IN = Name("retry_in", "seconds until the next try")
 SERVICE = Name("service", "matcher service of the plan")
 SHARD = Name("shard", "shard of that service")
+LOG_TABLE = Name("table", "name of the reference table")
+ROWS = Name("rows", "how many rows it has")
+BYTES = Name("bytes", "memory that it takes")
 TICKS = Name("ticks", "length of a window in ticks of its stream")
 EDGES_OF_WINDOW = Name("window_edges", "length of a window in edges of its stream")
 TOPIC = Name("topic", "topic of the record")

@@ -55,6 +55,10 @@ MERGED_GAP = Name(
 )
 RESET_REQUESTED = Name("reset.requested", "a user asked to end an epoch of a stream; the raw topic keeps who and when")
 SEQUENCER_WINDOW_CHANGED = Name("sequencer.window_changed", "ids are remembered for another time")
+TABLE_LOADED = Name("table.loaded", "a reference table that a STREAM statement joins was read")
+TABLE_UNREADABLE = Name(
+    "table.unreadable", "a reference table cannot be read; rows that were read before stay, and else records wait for them"
+)
 STATEMENT_USED = Name("statement.used", "the version of the STREAM statement that records of a stream are read by from now on")
 
 # Matchers.

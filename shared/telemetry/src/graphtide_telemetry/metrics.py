@@ -74,6 +74,13 @@ SEQUENCED_EDGES = Metric(
     "ordered ones in the place of what had their id. `filtered` are records that are not of the stream.",
     (key.STREAM, key.OUTCOME),
 )
+TABLE_LOADS = Metric(
+    "graphtide.tables.loads",
+    Kind.COUNTER,
+    "{load}",
+    "Reference tables that were read, or not, by outcome: `loaded` or `failed`.",
+    (key.STREAM, key.TABLE, key.OUTCOME),
+)
 ATTRIBUTES_LEFT_OUT = Metric(
     "graphtide.sequencer.attributes.left_out",
     Kind.COUNTER,

@@ -14,6 +14,7 @@ from graphtide_ingestion.application.sequencing_worker import Sequencing, Sequen
 from graphtide_log.memory import MemoryLog
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_ordering.ordering import Ordering
+from graphtide_ordering.statements import StatementSurroundings
 from graphtide_query import parse_streams
 from graphtide_wire import dead_letters, ordered, ordered_body, raw
 from graphtide_wire.raw import RawEdges
@@ -26,8 +27,6 @@ from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registering, registration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from graphtide_core.ports.log import Log, Record
     from graphtide_ordering.raw_decoding import Ahead
     from graphtide_wire.dead_letters import DeadLetterRecord
@@ -64,7 +63,7 @@ class SequencingStage:
     linger: float = 0.0
     most_records: int = 2
     ahead: Ahead | None = None
-    schemas: Callable[[int], bytes] | None = None
+    surroundings: StatementSurroundings = field(default_factory=StatementSurroundings)
     log: Log = field(default_factory=MemoryLog)
     clock: ManualClock = field(default_factory=ManualClock)
     fuse: Fuse = field(default_factory=Fuse)
@@ -85,7 +84,7 @@ class SequencingStage:
             most_edges=self.most_edges,
             most_records=self.most_records,
             poll_seconds=0.0,
-            schemas=self.schemas,
+            surroundings=self.surroundings,
         )
         mortal: Any = Mortal(self.log, self.fuse)
         return SequencingWorker(mortal, TOPICS, FLOWS, self.clock, options)

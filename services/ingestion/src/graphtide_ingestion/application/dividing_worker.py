@@ -101,7 +101,7 @@ class DividingWorker:
             TransientError: a topic is not there, or the log does not answer.
             FatalError: the positions are not a divider's or a sequencer's.
         """
-        opening = open_sequencer(self._log, self._topics, self._stream, self._id, self._options.schemas, group=self._group)
+        opening = open_sequencer(self._log, self._topics, self._stream, self._id, self._options.surroundings, group=self._group)
         self._transactor, self._reader = opening.transactor, opening.reader
         self._registered, self._statements = opening.registered, opening.statements
         partitions, retention_ms = len(opening.places), self._options.retention_ms

@@ -18,11 +18,11 @@ from graphtide_serving.opened import close_all
 from graphtide_ingestion.application.stream_statements import StreamStatements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from concurrent.futures import Future
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, TopicPartition
+    from graphtide_ordering.statements import StatementSurroundings
     from graphtide_serving.opened import Closing
     from graphtide_wire.topics import Topics
 
@@ -46,7 +46,7 @@ def open_sequencer(
     topics: Topics,
     stream: StreamName,
     id: str,
-    schemas: Callable[[int], bytes] | None,
+    surroundings: StatementSurroundings,
     *,
     group: str | None = None,
 ) -> Opening:
@@ -60,7 +60,7 @@ def open_sequencer(
         taken = threads.submit(transactor.open)
         places = threads.submit(_find_places, reader, topics.raw(stream))
         registered = threads.submit(RegisteredLookbacks, log, topics.patterns)
-        statements = threads.submit(StreamStatements, log, topics.statements, whole_of(stream), schemas)
+        statements = threads.submit(StreamStatements, log, topics.statements, whole_of(stream), surroundings)
     try:
         taken.result()
         opening = Opening(transactor, reader, registered.result(), statements.result(), places.result())

@@ -30,6 +30,7 @@ from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.positions import read_remembered
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_ordering.raw_groups import AllDividedRecord, RawGroup, group_records
+from graphtide_ordering.statements import StatementSurroundings
 from graphtide_ordering.stream_sequencer import StreamSequencer
 from graphtide_ordering.tracing import sequencing
 from graphtide_serving.opened import close_all, open_worker
@@ -42,7 +43,7 @@ from graphtide_ingestion.application.sequencer_metrics import SequencerMetrics
 from graphtide_ingestion.application.sequencer_opening import open_sequencer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
@@ -82,7 +83,7 @@ class Sequencing:
         most_raw_bytes: bytes of raw records behind one transaction.
         patterns_seconds: how often to look for changes of patterns.
         poll_seconds: how long a round waits for records at most.
-        schemas: gives the schemas that messages of Avro name by numbers; None if nothing keeps any.
+        surroundings: what decoders by statements need.
         retention_ms: how long records of parts of the stream are kept, where they are made; None for ever.
     """
 
@@ -95,7 +96,7 @@ class Sequencing:
     most_raw_bytes: int = 16 * 1024 * 1024
     patterns_seconds: float = 1.0
     poll_seconds: float = 0.2
-    schemas: Callable[[int], bytes] | None = None
+    surroundings: StatementSurroundings = field(default_factory=StatementSurroundings)
     retention_ms: int | None = None
 
 
@@ -146,7 +147,7 @@ class SequencingWorker:
             TransientError: a topic is not there, or the log does not answer.
             FatalError: the positions are not a sequencer's, or records that still wait are gone.
         """
-        opening = open_sequencer(self._log, self._topics, self._stream, self._id, self._options.schemas)
+        opening = open_sequencer(self._log, self._topics, self._stream, self._id, self._options.surroundings)
         self._transactor, self._reader, self._places = opening.transactor, opening.reader, opening.places
         self._registered, self._statements, reader = opening.registered, opening.statements, opening.reader
         self._windows = self._registered.longest(self._whole, self._options.unit)

@@ -14,10 +14,9 @@ from graphtide_telemetry import events
 from graphtide_wire.stream_statement import decode_statement, stream_of_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Log, Record
+    from graphtide_ordering.statements import StatementSurroundings
     from graphtide_wire.topics import Topics
 
 _LOG = structlog.get_logger()
@@ -32,8 +31,8 @@ class StreamStatements:
         last: the one that holds, which may be that there is none any more; None if none was ever registered.
     """
 
-    def __init__(self, log: Log, topic: str, stream: StreamName, schemas: Callable[[int], bytes] | None = None) -> None:
-        """Read all that is there; `schemas` gives the schemas of messages, as `Statement` has it.
+    def __init__(self, log: Log, topic: str, stream: StreamName, surroundings: StatementSurroundings | None = None) -> None:
+        """Read all that is there; `surroundings` are those of each statement.
 
         Raises:
             TransientError: the log does not answer.
@@ -41,7 +40,7 @@ class StreamStatements:
         self.versions: dict[int, Statement] = {}
         self.last: Statement | None = None
         self._stream = stream
-        self._schemas = schemas
+        self._surroundings = surroundings
         self._follower = Follower(log, topic)
         for record in self._follower.to_the_end():
             self._take(record)
@@ -71,7 +70,7 @@ class StreamStatements:
         if record.value is None:
             self._forget(version)
             return
-        statement = _read(record, self._schemas)
+        statement = _read(record, self._surroundings)
         if statement is None:
             return
         self.versions[statement.version] = statement
@@ -91,8 +90,9 @@ class LastStatements:
     Until all earlier records were read the answer is "not known yet": a body must not be read as if there was no statement.
     """
 
-    def __init__(self, log: Log, topics: Topics) -> None:
-        """Prepare; nothing is opened yet."""
+    def __init__(self, log: Log, topics: Topics, surroundings: StatementSurroundings | None = None) -> None:
+        """Prepare; nothing is opened yet. `surroundings` are those of each statement."""
+        self._surroundings = surroundings
         self._log = log
         self._topics = topics
         self._changed = Condition()
@@ -136,7 +136,7 @@ class LastStatements:
         self._follower = Follower(self._log, self._topics.statements)
         known: dict[str, Statement] = {}
         for record in self._follower.to_the_end():
-            _take_last(known, record)
+            _take_last(known, record, self._surroundings)
         with self._changed:
             self._known = known
             self._changed.notify_all()
@@ -145,7 +145,7 @@ class LastStatements:
         """Take what is new."""
         for record in open_worker(self._follower, self.name).poll(_WAIT_SECONDS):
             with self._changed:
-                _take_last(self._known if self._known is not None else {}, record)
+                _take_last(self._known if self._known is not None else {}, record, self._surroundings)
 
     def close(self) -> None:
         """Give back the reader; what was read stays."""
@@ -153,19 +153,20 @@ class LastStatements:
         self._follower = None
 
 
-def _take_last(known: dict[str, Statement], record: Record) -> None:
+def _take_last(known: dict[str, Statement], record: Record, surroundings: StatementSurroundings | None) -> None:
     stream, version = stream_of_key(record.key)
     if version is not None:
         return
     known.pop(stream, None)
-    if record.value is not None and (statement := _read(record)) is not None:
+    if record.value is not None and (statement := _read(record, surroundings)) is not None:
         known[stream] = statement
 
 
-def _read(record: Record, schemas: Callable[[int], bytes] | None = None) -> Statement | None:
+def _read(record: Record, surroundings: StatementSurroundings | None) -> Statement | None:
     """Return the statement of a record; None if it cannot be read, which the log of the service says."""
     try:
-        return Statement(decode_statement(record.key, record.value), schemas)
+        found = decode_statement(record.key, record.value)
+        return Statement(found) if surroundings is None else Statement(found, surroundings)
     except PoisonRecordError as error:
         _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
         return None

@@ -85,10 +85,14 @@ class OrderingOperator(StatefulProcessor):
     """Orders one stream, or each part of it."""
 
     def __init__(
-        self, connection: KafkaConnection, tasks: Mapping[str, Task], telemetry: TelemetrySettings | None = None
+        self,
+        connection: KafkaConnection,
+        tasks: Mapping[str, Task],
+        telemetry: TelemetrySettings | None = None,
+        tables: str | None = None,
     ) -> None:
-        """Keep what to do for each key, where the log is and how traces are recorded; this travels to executors."""
-        self._connection, self._tasks, self._telemetry = connection, tasks, telemetry
+        """Keep what to do for each key, where the log and the tables are and how traces are recorded; this travels to executors."""
+        self._connection, self._tasks, self._telemetry, self._tables = connection, tasks, telemetry, tables
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
@@ -132,7 +136,7 @@ class OrderingOperator(StatefulProcessor):
                 case _:
                     instant = rows.instant_of(row)
         changes = [(name, value) for _, name, value in sorted(patterns, key=lambda change: change[0])]
-        return Arrived(instant.at, instant.as_of, blocks, changes, statement_of(instant.statement), records)
+        return Arrived(instant.at, instant.as_of, blocks, changes, statement_of(instant.statement, self._tables), records)
 
     def _writer(self, task: Task) -> MicroBatchWriter:
         key = self._connection, task.topics, task.stream

@@ -49,7 +49,7 @@ def ordering_query(
     session.dataSource.register(source)
     arrived = session.readStream.format(source.name()).load()
     by_key = {key: replace(task, stream=name) for key, name in zip(keys, names, strict=True)}
-    operator = OrderingOperator(reading.connection, by_key, telemetry)
+    operator = OrderingOperator(reading.connection, by_key, telemetry, reading.tables)
     committed = arrived.groupBy("stream").transformWithState(operator, rows.COMMITTED, "Append", "None")
     measured = committed.observe(rows.MEASURED, functions.collect_list("measured").alias("measured"))
     written = measured.writeStream.format("noop").queryName(f"{task.topics.prefix}.preprocess.{task.stream}")

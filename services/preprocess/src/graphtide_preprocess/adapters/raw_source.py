@@ -68,6 +68,7 @@ class Reading:
         keys: of the rows for each part, in the order of the parts; those of a stream without parts have its name.
         stop_file: once there is such a file on the driver, there is nothing more to read.
         ahead: how far ahead of the clock an edge may be; None is any time.
+        tables: folder of the tables that statements join.
     """
 
     connection: KafkaConnection
@@ -80,6 +81,7 @@ class Reading:
     keys: tuple[str, ...] = ()
     stop_file: str | None = None
     ahead: Ahead | None = None
+    tables: str | None = None
 
     @property
     def readers(self) -> int:
@@ -175,7 +177,8 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             place = TopicPartition(reading.source.name, partition.partition)
             records = reading.source.records(records_between(reading.connection, place, partition.start, partition.stop))
             read = partial(_attributes_read, reading.connection, reading.topics, reading.stream, partition.patterns)
-            reader = BlockReader(reading.ahead, read, statement_of(partition.statement), reading.division)
+            statement = statement_of(partition.statement, reading.tables)
+            reader = BlockReader(reading.ahead, read, statement, reading.division)
             yield from (rows.block_row(reading.keys[block.part], block) for block in reader.blocks(records))
         elif isinstance(partition, BatchRange):
             yield from (rows.instant_row(key, partition.instant) for key in reading.keys)
@@ -191,7 +194,7 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         Raises:
             TransientError: it does, and another query can go on from here.
         """
-        statement, stream = statement_of(self._statement_before(stop)), self._reading.stream
+        statement, stream = statement_of(self._statement_before(stop), self._reading.tables), self._reading.stream
         if division_of(statement) != self._reading.division:
             message = f"version {statement and statement.version} of the statement divides stream {stream!r} in another way"
             raise TransientError(message)

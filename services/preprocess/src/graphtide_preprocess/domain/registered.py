@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.merged_streams import parts_of
-from graphtide_ordering.statements import Statement
+from graphtide_ordering.reference_tables import tables_in
+from graphtide_ordering.statements import Statement, StatementSurroundings
 from graphtide_wire import control
 from graphtide_wire.json_form import decode as decode_json
 from graphtide_wire.stream_statement import StatementRecord, decode_statement, stream_of_key
@@ -52,8 +53,10 @@ def registration(value: bytes | None, stream: StreamName, unit: TimeUnit) -> Reg
 
 
 @lru_cache(maxsize=64)
-def statement_of(record: bytes | None) -> Statement | None:
+def statement_of(record: bytes | None, tables: str | None = None) -> Statement | None:
     """Return the statement that a record of it has; None of none. A statement is read once in a process.
+
+    `tables` is the folder of the tables that statements join.
 
     Raises:
         PoisonRecordError: it is another's record.
@@ -61,7 +64,7 @@ def statement_of(record: bytes | None) -> Statement | None:
     if record is None:
         return None
     found = decode_json(record, StatementRecord, "statement of a stream")
-    return Statement(found)
+    return Statement(found, StatementSurroundings(tables=tables_in(tables)))
 
 
 def last_statement(records: Iterable[Record], stream: StreamName) -> bytes | None:
