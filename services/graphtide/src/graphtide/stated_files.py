@@ -1,4 +1,7 @@
-"""Files that a STREAM statement names: what is in them takes the place of their names, so that a statement is whole."""
+"""Files that a STREAM statement names: what is in them takes the place of their names, so that a statement is whole.
+
+Tables are too large for that. They stay in their files, beside the statement.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,14 @@ if TYPE_CHECKING:
 
 
 def with_files(definition: StreamDefinition, folder: Path) -> StreamDefinition:
-    """Return a definition with what is in the files that it names; names without a folder are in `folder`.
+    """Return a definition with what is in the files that it names, or where they are; names without a folder are in `folder`.
 
     Raises:
         UnreadableStreamError: a file cannot be read.
         InvalidPatternError: what is in it is not what the statement needs.
     """
+    tables = tuple(replace(table, folder=str(folder)) for table in definition.tables)
+    definition = replace(definition, tables=tables) if tables else definition
     stated = definition.format
     if stated is None or (named := file_of(stated)) is None:
         return definition

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.edge import Operation
 from graphtide_core.record_expression import MOST_STEPS, FieldPath
-from graphtide_core.stream_fields import attributes_of
+from graphtide_core.stream_fields import attributes_of, joined_attributes
 from graphtide_core.time import iso_time
 from graphtide_query.language.spelling import write_constant
 
@@ -116,7 +116,7 @@ def check_stream(
     if attributes is None:
         stated = None if definition.format is None else definition.format.name
         attributes = _fields_of(open_reader(sample, replace(reading, keep_raw=True)), shown, stated)
-    attributes = tuple(dict.fromkeys((*attributes, *definition.windows.inputs)))
+    attributes = tuple(dict.fromkeys((*attributes, *joined_attributes(definition), *definition.windows.inputs)))
     reader = open_reader(sample, replace(reading, attributes=attributes))
     rejections, given, found = Rejections(), 0, list[ShownRecord]()
     windows = SampleWindows(definition)

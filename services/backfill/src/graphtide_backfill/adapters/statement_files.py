@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
@@ -12,6 +13,7 @@ from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import stated_format
 from graphtide_core.stream_fields import columns_of, explain_lacking, fields_needed, fields_read
 from graphtide_native.decoders import statement_decoder
+from graphtide_native.tables import load_tables, table_files
 from graphtide_native.unpacking import PackedBytes, unpack
 from graphtide_wire.stream_definition import decode_definition, encode_definition
 
@@ -51,7 +53,12 @@ class StatementPiece:
         """See `Piece.batches`."""
         definition = decode_definition(self.statement.definition)
         decoder = statement_decoder(
-            reading.symbols, reading.attributes, self.statement.definition, self.statement.format, definition.zones()
+            reading.symbols,
+            reading.attributes,
+            self.statement.definition,
+            self.statement.format,
+            definition.zones(),
+            tables=load_tables(definition, encode_definition),
         )
         decoder.start_at(reading.ordinal)
         kind = stated_format(self.statement.format)
@@ -106,6 +113,12 @@ class StatementPiece:
                 yield decoder.decode_rows(wanted.slice(start, _ROWS))
 
 
+def _with_places(definition: StreamDefinition) -> StreamDefinition:
+    """Return a definition whose tables have the whole paths of their files, as executors in other folders need them."""
+    tables = tuple(replace(each, file=os.path.abspath(os.path.join(each.folder, each.file))) for each in definition.tables)
+    return replace(definition, tables=tables) if tables else definition
+
+
 def _check_columns(definition: StreamDefinition, columns: Sequence[str]) -> None:
     """Do nothing if records with these columns have what a definition cannot do without.
 
@@ -135,7 +148,7 @@ class StatementFiles:
 
     def pieces(self) -> list[Piece]:
         """See `History.pieces`."""
-        statement = Statement(encode_definition(self.definition), self.format)
+        statement = Statement(encode_definition(_with_places(self.definition)), self.format)
         return [StatementPiece(str(path), statement) for path in paths_of(self.location)]
 
     def headers(self) -> Iterator[Sequence[str]] | None:
@@ -144,7 +157,9 @@ class StatementFiles:
         return None if columns is None else iter([columns])
 
     def fingerprint(self) -> str:
-        """Return a digest of the statement, and of the names, sizes and times of change of files."""
+        """Return a digest of the statement, and of the names, sizes and times of change of files, those of tables too."""
         digest = hashlib.blake2b(fingerprint_of(self.location).encode(), digest_size=16)
         digest.update(encode_definition(self.definition) + self.format.encode())
+        for table in table_files(self.definition, encode_definition):
+            digest.update(repr(table.version()).encode())
         return digest.hexdigest()

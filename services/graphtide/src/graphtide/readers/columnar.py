@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import ARROW, PARQUET
-from graphtide_core.stream_fields import columns_of, fields_needed, fields_read
+from graphtide_core.stream_fields import columns_of, fields_needed, fields_read, joined_attributes
 from graphtide_native.records import ArrowDecoder
 
 from graphtide.readers.decoding import DecodingReader
@@ -25,6 +25,7 @@ from graphtide.record import RECORD_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from graphtide_core.stream_definition import StreamDefinition
     from graphtide_native.records import EdgeBatch, StatementDecoder
 
     from graphtide.readers.reader import ReaderOptions
@@ -149,7 +150,7 @@ def _reader(
         decode=decode,
         name=name,
         source=source,
-        columns=list(schema.names) if definition is None else columns_of(definition) or list(schema.names),
+        columns=list(schema.names) if definition is None else columns_of(definition) or _columns(schema, definition),
         place="row",
         to_order=to_order,
         typed=options.types,
@@ -157,6 +158,10 @@ def _reader(
         fields=list(schema.names),
         zone=options.record_options.time_zone if definition is None else definition.time.zone,
     )
+
+
+def _columns(schema: pa.Schema, definition: StreamDefinition) -> list[str]:
+    return [*schema.names, *joined_attributes(definition)]
 
 
 def _decoder(options: ReaderOptions) -> ArrowDecoder | StatementDecoder:

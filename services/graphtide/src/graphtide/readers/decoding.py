@@ -46,6 +46,7 @@ class DecodingReader:
         name: str,
         source: ByteSource | None = None,
         columns: list[str] | None = None,
+        added: Sequence[str] = (),
         place: str = "line",
         refused: list[DeadLetter] | None = None,
         to_order: int | None = None,
@@ -64,6 +65,7 @@ class DecodingReader:
             name: what messages call the stream.
             source: closed at the end.
             columns: the stream's, where the decoder sees only some.
+            added: attributes beside the columns that the decoder finds.
             place: what the line of a dead letter counts.
             refused: where `blocks` leaves letters of records that it replaced by substitutes.
             is_live: see `Reader.is_live`.
@@ -79,6 +81,7 @@ class DecodingReader:
         self._name = name
         self._source = source
         self._columns = columns
+        self._added = added
         self._letters: list[DeadLetter] = []
         self._place = place
         self._refused = [] if refused is None else refused
@@ -169,7 +172,10 @@ class DecodingReader:
     @property
     def columns(self) -> list[str] | None:
         """The stream's columns, once known."""
-        return self._columns or self._decoder.columns()
+        if self._columns:
+            return self._columns
+        found = self._decoder.columns()
+        return None if found is None else [*found, *self._added]
 
     @property
     def has_ids(self) -> bool:

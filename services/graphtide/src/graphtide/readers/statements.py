@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.stream_fields import columns_of, fields_needed
+from graphtide_core.stream_fields import columns_of, fields_needed, joined_attributes
 from graphtide_native.decoders import statement_decoder
+from graphtide_native.tables import load_tables
 from graphtide_wire.stream_definition import encode_definition
 
 from graphtide.readers.decoding import DecodingReader
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 def decoder_by_statement(
     definition: StreamDefinition, format: str, options: ReaderOptions, *, substitutes: bool = False
 ) -> StatementDecoder:
-    """Return a decoder of records that a statement reads; `format` names how their bytes or rows are."""
+    """Return a decoder of records that a statement reads; `format` names how their bytes or rows are.
+
+    Raises:
+        UnreadableStreamError: a table that the statement joins cannot be read.
+    """
     decoder = statement_decoder(
         options.symbols,
         options.attributes,
@@ -33,6 +38,7 @@ def decoder_by_statement(
         types=options.declared,
         keep_raw=options.keep_raw,
         substitutes=substitutes,
+        tables=load_tables(definition, encode_definition),
     )
     decoder.accept_until(options.latest)
     return decoder
@@ -48,6 +54,7 @@ def read_text_by_statement(
         name=source.name,
         source=source,
         columns=columns_of(definition),
+        added=joined_attributes(definition),
         typed=options.types,
         mapped=fields_needed(definition),
         zone=definition.time.zone,
