@@ -91,7 +91,7 @@ class OrderingOperator(StatefulProcessor):
         telemetry: TelemetrySettings | None = None,
         tables: str | None = None,
     ) -> None:
-        """Keep what to do for each key, where the log and the tables are and how traces are recorded; this travels to executors."""
+        """Keep what to do for each key, where log and tables are, and how traces are recorded; this travels to executors."""
         self._connection, self._tasks, self._telemetry, self._tables = connection, tasks, telemetry, tables
 
     def init(self, handle: StatefulProcessorHandle) -> None:
