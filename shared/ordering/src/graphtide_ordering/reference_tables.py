@@ -1,7 +1,7 @@
 """Reference tables that statements join in services: from files in one folder, loaded once and reloaded behind their users.
 
 A name in a statement leads to a file in the folder, or to none: a user of the service cannot read other files. A table that was
-never read is waited for. One that was read stays until its file was read again as a whole; a file that cannot be read is
+never read is waited for. One that was read stays until its file was read again as a whole. A file that cannot be read is
 reported, and the old rows stay. Cost: one look at the file for each period of RELOAD. Safe for threads.
 """
 
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import TransientError, UnreadableStreamError
-from graphtide_core.table_rows import rows_of
 from graphtide_core.time import TimeUnit
 from graphtide_native.tables import TableFile, read_rows, table_files
 from graphtide_telemetry import attributes as key
@@ -26,7 +25,7 @@ from graphtide_telemetry.instruments import add
 from graphtide_wire.stream_definition import encode_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from graphtide_core.stream_definition import StreamDefinition
     from graphtide_native.tables import FileVersion, LookupTable
@@ -71,11 +70,15 @@ class ReferenceTables:
         """Read nothing yet; None for a service without a folder, which has no tables."""
         self._folder = None if folder is None else Path(folder)
         self._clock = clock
-        self._lock = Lock()
+        self._lock, self._loading = Lock(), Lock()
         self._kept: OrderedDict[TableFile, _Kept] = OrderedDict()
         self._failed: tuple[float, str] = (0.0, "")
 
-    def of(self, definition: StreamDefinition) -> Mapping[str, LookupTable]:
+    def files_of(self, definition: StreamDefinition) -> tuple[TableFile, ...]:
+        """Return the files of the tables that a definition joins, for `current`."""
+        return table_files(definition, encode_definition, self._folder)
+
+    def current(self, definition: StreamDefinition, files: Iterable[TableFile]) -> Mapping[str, LookupTable]:
         """Return the tables that a definition joins, by their names; one may be replaced while it is read.
 
         Raises:
@@ -87,24 +90,33 @@ class ReferenceTables:
             name = definition.tables[0].name
             message = f"the statement of {definition.name} joins the table {name!r}, and the setting TABLES names no folder"
             raise TransientError(message)
-        files = table_files(definition, encode_definition, self._folder)
-        reloads = {rows.table.name: rows.table.reload for rows in rows_of(definition)}
         found = {}
-        with self._lock:
-            for file in files:
-                kept = self._kept.get(file) or self._load(file, definition)
-                self._kept[file] = kept
-                self._kept.move_to_end(file)
-                reload = reloads[file.name]
-                if reload is not None:
-                    self._look(file, kept, float(reload.ticks(TimeUnit.SECOND)), definition.name)
-                found[file.name] = kept.table
-            while len(self._kept) > max(MOST_KEPT, len(files)):
-                self._kept.popitem(last=False)
+        for file in files:
+            kept = self._find(file) or self._load(file, definition)
+            reload = file.rows.table.reload
+            if reload is not None:
+                self._look(file, kept, float(reload.ticks(TimeUnit.SECOND)), definition.name)
+            found[file.name] = kept.table
         return found
 
+    def _find(self, file: TableFile) -> _Kept | None:
+        with self._lock:
+            kept = self._kept.get(file)
+            if kept is not None:
+                self._kept.move_to_end(file)
+            return kept
+
     def _load(self, file: TableFile, definition: StreamDefinition) -> _Kept:
-        """Read a table for the first time."""
+        """Read a table for the first time; one is read at a time, and others that are there are found meanwhile."""
+        with self._loading:
+            kept = self._find(file) or self._read(file, definition)
+            with self._lock:
+                self._kept[file] = kept
+                while len(self._kept) > MOST_KEPT:
+                    self._kept.popitem(last=False)
+            return kept
+
+    def _read(self, file: TableFile, definition: StreamDefinition) -> _Kept:
         until, reason = self._failed
         if reason and self._clock() < until and reason.startswith(f"{file.path}:"):
             raise TransientError(reason)
@@ -132,10 +144,10 @@ class ReferenceTables:
 
     def _look(self, file: TableFile, kept: _Kept, period: float, stream: str) -> None:
         """Look at the file once a period, and read it in the background if it is another."""
-        if kept.is_loading or self._clock() < kept.looked_at + period:
-            return
-        kept.looked_at = self._clock()
-        kept.is_loading = True
+        with self._lock:
+            if kept.is_loading or self._clock() < kept.looked_at + period:
+                return
+            kept.looked_at, kept.is_loading = self._clock(), True
         Thread(target=self._reload, args=(file, kept, stream), name=f"table {file.name}", daemon=True).start()
 
     def _reload(self, file: TableFile, kept: _Kept, stream: str) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
     from graphtide_core.time import TimeUnit
+    from graphtide_native.tables import TableFile
     from graphtide_wire.stream_statement import StatementRecord
 
     from graphtide_ordering.ordering import Ordering
@@ -188,8 +189,12 @@ class Statement:
             keep_raw=True,
             substitutes=True,
             schemas=self.surroundings.schemas,
-            tables=self.surroundings.tables.of(self._model),
+            tables=self.surroundings.tables.current(self._model, self._table_files),
         )
+
+    @cached_property
+    def _table_files(self) -> tuple[TableFile, ...]:
+        return self.surroundings.tables.files_of(self._model)
 
     @cached_property
     def _definition(self) -> bytes:

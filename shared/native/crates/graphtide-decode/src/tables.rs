@@ -260,7 +260,7 @@ impl SharedTable {
         self.0.version.load(Ordering::Acquire)
     }
 
-    /// Takes another table with the same columns: whoever looks from now on sees it, whole.
+    /// Takes another table with the same columns. From now on it is the one that is seen, as a whole.
     pub fn replace(&self, table: Table) {
         debug_assert_eq!(table.width, self.0.columns.len());
         *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
