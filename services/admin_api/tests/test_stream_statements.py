@@ -218,3 +218,18 @@ def test_statements_that_two_processes_register_at_once_have_versions_of_their_o
         for thread in threads:
             thread.join()
     assert [record.version for record in list_written(deployment) if record is not None] == list(range(1, 11))
+
+
+def test_a_statement_with_tables_is_kept_with_them_and_names_no_file_outside_of_their_folder(deployment: Deployment) -> None:
+    text = "TABLE risk FROM '{}' KEY id STREAM flows JOIN risk ON src = risk.id SET score = risk.score"
+    outside = deployment.http.put(STREAM, json={"text": text.format("/etc/passwd")})
+    assert (outside.status_code, outside.json()["code"]) == (422, "invalid-statement")
+    assert "'/etc/passwd' is not in the folder of tables" in outside.json()["detail"]
+    unknown = deployment.http.put(STREAM, json={"text": "STREAM flows JOIN risk ON src = risk.id SET score = risk.score"})
+    assert (unknown.status_code, unknown.json()["detail"]) == (422, "there is no table 'risk'")
+    assert (unknown.json()["line"], unknown.json()["column"]) == (1, 19)
+    kept = deployment.http.put(STREAM, json={"text": text.format("sub/risk.csv")})
+    assert kept.status_code == 201
+    definition = kept.json()["statement"]["definition"]
+    assert definition["tables"] == [{"name": "risk", "file": "sub/risk.csv", "key": "id"}]
+    assert [join["table"] for join in definition["joins"]] == ["risk"]
