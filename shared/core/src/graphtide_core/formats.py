@@ -41,11 +41,13 @@ class Tables:
 
     Attributes:
         reader: a function of an open source and `ReaderOptions`; returns a reader.
+        rows: a function of a path; yields the record batches of the file.
         history: a `TableHistory`: the columns and pieces of a file for backfills, and how they write matches.
         matches: a function of an open file, a schema and the columns of few words; returns a writer of tables of matches.
     """
 
     reader: str
+    rows: str
     history: str
     matches: str
 
@@ -143,6 +145,7 @@ PARQUET: Final = StreamFormat(
     suffixes=(".parquet",),
     tables=Tables(
         reader="graphtide.readers.columnar:read_parquet",
+        rows="graphtide_native.table_batches:read_parquet",
         history="graphtide_backfill.adapters.columnar:PARQUET_HISTORY",
         matches="graphtide.match_files:parquet_writer",
     ),
@@ -156,6 +159,7 @@ ARROW: Final = StreamFormat(
     suffixes=(".arrow", ".feather", ".ipc"),
     tables=Tables(
         reader="graphtide.readers.columnar:read_arrow",
+        rows="graphtide_native.table_batches:read_arrow",
         history="graphtide_backfill.adapters.columnar:ARROW_HISTORY",
         matches="graphtide.match_files:arrow_writer",
     ),

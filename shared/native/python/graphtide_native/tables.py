@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_core.formats import COMPRESSED_SUFFIXES, StreamFormat, by_magic, by_suffix, stated_format, suffixes
+from graphtide_core.formats import COMPRESSED_SUFFIXES, StreamFormat, by_suffix, stated_format, suffixes
 from graphtide_core.stream_fields import fields_read
 from graphtide_core.suggestion import did_you_mean
 from graphtide_core.table_rows import rows_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pyarrow as pa
+    from graphtide_core.formats import Tables
     from graphtide_core.stream_definition import StreamDefinition
     from graphtide_core.table_rows import TableRows
 
@@ -41,9 +43,6 @@ MOST_BYTES: Final = 1 << 30
 
 _BLOCK: Final = 4 << 20
 _ROWS: Final = 1 << 16
-_HEAD: Final = 8
-"""Bytes that show whether a file of Arrow is a stream."""
-
 _KEPT: Final = 16
 """Tables that a process keeps for statements that come again."""
 
@@ -139,8 +138,7 @@ def read_rows(file: TableFile, *, most_rows: int = MOST_ROWS, most_bytes: int = 
     """
     rows, path = file.rows, file.path
     kind = _format_of(file)
-    name = "arrow" if kind.tables is not None else kind.value
-    decoder = statement_decoder(Symbols(), rows.attributes, file.statement, name, rows.statement.zones())
+    decoder = statement_decoder(Symbols(), rows.attributes, file.statement, kind.value, rows.statement.zones())
     builder = TableBuilder(len(rows.columns), rows.table.time is not None, most_rows, most_bytes)
     place = "row" if kind.tables is not None else "line" if kind.is_of_lines else "record"
     try:
@@ -182,7 +180,7 @@ def _format_of(file: TableFile) -> StreamFormat:
 
 def _batches(file: TableFile, decoder: StatementDecoder, kind: StreamFormat) -> Iterator[EdgeBatch]:
     if kind.tables is not None:
-        yield from _decode_tables(file, decoder, is_parquet=kind.value == "parquet")
+        yield from _decode_tables(file, decoder, kind.tables)
         return
     with file.path.open("rb") as opened:
         is_checked = False
@@ -194,11 +192,12 @@ def _batches(file: TableFile, decoder: StatementDecoder, kind: StreamFormat) -> 
             yield batch
 
 
-def _decode_tables(file: TableFile, decoder: StatementDecoder, *, is_parquet: bool) -> Iterator[EdgeBatch]:
+def _decode_tables(file: TableFile, decoder: StatementDecoder, tables: Tables) -> Iterator[EdgeBatch]:
     import pyarrow as pa  # noqa: PLC0415 - other files do without
 
+    read: Callable[[Path], Iterator[pa.RecordBatch]] = resolve_name(tables.rows)
     try:
-        for batch in _read_parquet(file.path) if is_parquet else _read_arrow(file.path):
+        for batch in read(file.path):
             _check_columns(file.rows, batch.schema.names)
             wanted = batch.select(fields_read(file.rows.statement, file.rows.attributes, batch.schema.names))
             wanted.validate(full=True)
@@ -208,25 +207,6 @@ def _decode_tables(file: TableFile, decoder: StatementDecoder, *, is_parquet: bo
     except pa.ArrowException as error:
         message = f"cannot be read ({str(error).strip().partition(chr(10))[0]})"
         raise UnreadableStreamError(message) from error
-
-
-def _read_parquet(path: Path) -> Iterator[pa.RecordBatch]:
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    with pq.ParquetFile(path) as file:
-        yield from file.iter_batches(batch_size=_ROWS)
-
-
-def _read_arrow(path: Path) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa  # noqa: PLC0415 - as above
-
-    with pa.OSFile(str(path)) as opened:
-        if by_magic(opened.read(_HEAD)) is None:
-            opened.seek(0)
-            yield from pa.ipc.open_stream(opened)
-            return
-        file = pa.ipc.open_file(opened)
-        yield from map(file.get_batch, range(file.num_record_batches))
 
 
 def _check_columns(rows: TableRows, columns: list[str]) -> None:

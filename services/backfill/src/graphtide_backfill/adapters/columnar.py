@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import ARROW
 from graphtide_native.records import ArrowDecoder, ticks_per_second
+from graphtide_native.table_batches import read_arrow, read_parquet
 
 from graphtide_backfill.adapters.table_history import TableHistory
 from graphtide_backfill.application.pieces import PieceFacts, explain_first
@@ -152,19 +153,8 @@ def _write_arrow(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch
             writer.write_batch(batch.cast(in_full))
 
 
-def _parquet_rows(path: str) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(path) as file:
-        yield from file.iter_batches(_ROWS)
-
-
-def _arrow_rows(path: str) -> Iterator[pa.RecordBatch]:
-    with pa.OSFile(path) as opened:
-        _, tables = _arrow(opened)
-        yield from (batch for table in tables for batch in table.combine_chunks().to_batches())
-
-
-PARQUET_HISTORY: Final = TableHistory(parquet_columns, parquet_pieces, _parquet_rows, _write_parquet)
-ARROW_HISTORY: Final = TableHistory(arrow_columns, _arrow_pieces, _arrow_rows, _write_arrow)
+PARQUET_HISTORY: Final = TableHistory(parquet_columns, parquet_pieces, read_parquet, _write_parquet)
+ARROW_HISTORY: Final = TableHistory(arrow_columns, _arrow_pieces, read_arrow, _write_arrow)
 
 
 def _arrow(opened: pa.NativeFile) -> tuple[pa.Schema, Iterator[pa.Table]]:
