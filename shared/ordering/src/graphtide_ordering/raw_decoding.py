@@ -121,6 +121,8 @@ class Decoded:
         producer: who sent them, if it said so.
         ends_epoch: the epoch that the group's only record wants to end; None if records have edges.
         filtered: records that are not of the stream, as its statement says.
+        refused_before: edges that the service refused that wrote the records: they have ordinals, and their dead letters are
+            written. What a divider leaves out is in other parts, and does not count.
     """
 
     pieces: list[Piece]
@@ -128,6 +130,7 @@ class Decoded:
     producer: str | None = None
     ends_epoch: int | None = None
     filtered: int = 0
+    refused_before: int = 0
 
 
 class RawDecoder:
@@ -244,7 +247,8 @@ class RawDecoder:
         letters = take_dead_letters(decoder)
         self.left_out += len(self._unknown(decoder.discovered()))
         pieces: list[Piece] = []
-        before, known = 0, ordinal
+        before, known, row, refused_before = 0, ordinal, 0, 0
+        is_stated = statement is not None and not like.is_batch
         for place, (end, letters_end, following, newest, line) in enumerate(ends):
             record, origin, _ = group.members[place]
             heard = origin.newest if latest is None or origin.newest is None else min(origin.newest, latest[place])
@@ -256,9 +260,11 @@ class RawDecoder:
                 )
                 piece = piece._replace(refused=tuple(refused))
             pieces.append(piece)
-            before, known = letters_end, following
+            if not is_stated and origin.newest is None:
+                refused_before += max(0, piece.ordinals - (end - row) - len(piece.refused))
+            before, known, row = letters_end, following, end
         self._edges += known - ordinal
-        return Decoded(pieces, batch, group.producer, filtered=decoder.filtered())
+        return Decoded(pieces, batch, group.producer, filtered=decoder.filtered(), refused_before=refused_before)
 
     def _decoder(self, origin: RawOrigin, statement: Statement | None) -> Decoder:
         """Return a decoder of such records; it has read the header line, if the format has one."""

@@ -54,6 +54,7 @@ class DividedRecords:
         rejected: parts of raw records for the dead letters.
         read: edges read, good or bad.
         filtered: records that are not of the stream, as its statement says.
+        refused_before: see `Decoded`.
         raw_bytes: of the records read.
     """
 
@@ -61,6 +62,7 @@ class DividedRecords:
     rejected: list[RejectedPart] = field(default_factory=list)
     read: int = 0
     filtered: int = 0
+    refused_before: int = 0
     raw_bytes: int = 0
 
 
@@ -110,6 +112,7 @@ class StreamDivider:
         divided.rejected += [RejectedPart(piece, refused) for piece in decoded.pieces for refused in piece.refused]
         divided.read += sum(piece.ordinals for piece in decoded.pieces)
         divided.filtered += decoded.filtered
+        divided.refused_before += decoded.refused_before
         divided.raw_bytes += sum(len(piece.record.value or b"") for piece in decoded.pieces)
 
     def _divide(self, group: RawGroup, decoded: Decoded, ordinal: int) -> None:

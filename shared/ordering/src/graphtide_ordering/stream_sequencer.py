@@ -319,7 +319,7 @@ class StreamSequencer:
             taken, row = taken + together, pieces[-1].end
         # A record's letters are together, with any records it was read with.
         rejected.sort(key=lambda each: each.piece.record.offset)
-        self._count(read, decoded.filtered, rejected)
+        self._count(read, decoded, rejected)
         self._output.rejected += rejected
 
     def look_around(self, as_of: float, *, at_end: bool) -> None:
@@ -407,11 +407,12 @@ class StreamSequencer:
         self._first = self._first or FirstRejected.of(refused)
         self.verdicts.take_back(too_large.ordinal, refused)
 
-    def _count(self, read: int, filtered: int, rejected: list[RejectedPart]) -> None:
-        """Count edges, and those that were rejected; remember the first of these."""
+    def _count(self, read: int, decoded: Decoded, rejected: list[RejectedPart]) -> None:
+        """Count edges, and those that were rejected; remember the first that is rejected here."""
         codes = [each.refused.code for each in rejected]
         late, future = codes.count(ErrorCode.LATE), codes.count(ErrorCode.FUTURE)
-        more = Counted(read, late, future, rejected=len(codes) - late - future, filtered=filtered)
+        unusable = len(codes) - late - future + decoded.refused_before
+        more = Counted(read, late, future, unusable, decoded.filtered)
         self._counted, self._recent = self._counted.plus(more), self._recent.recently(more)
         if rejected and self._first is None:
             self._first = FirstRejected.of(rejected[0].refused, rejected[0].piece.record)

@@ -197,7 +197,8 @@ class DividingWorker:
     def _count(self, divided: DividedRecords) -> None:
         codes = [each.refused.code for each in divided.rejected]
         future = codes.count(ErrorCode.FUTURE)
-        more = Counted(divided.read, future=future, rejected=len(codes) - future, filtered=divided.filtered)
+        unusable = len(codes) - future + divided.refused_before
+        more = Counted(divided.read, future=future, rejected=unusable, filtered=divided.filtered)
         progress, first = self._progress, self._progress.first
         if divided.rejected and first is None:
             first = FirstRejected.of(divided.rejected[0].refused, divided.rejected[0].piece.record)

@@ -67,6 +67,7 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
         ends_epoch: the epoch of the stream that the one record wants to end; None where records have edges.
         filtered: records that are not of the stream, as its statement says.
         reached: the time that the stream has come to with the first record; None if that is the time of its edges.
+        refused_before: see `Decoded`.
     """
 
     timestamp: int
@@ -86,6 +87,7 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
     ends_epoch: int | None = None
     filtered: int = 0
     reached: int | None = None
+    refused_before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class Block:
         columns = self._origins(), self._refused(), head.ordinals, head.times, head.ends, head.lines
         # There is one for each record, which may hold one edge: so they are made without a line of Python for each.
         pieces = list(map(Piece._make, zip(map(Record._make, zip(*same, strict=False)), *columns, strict=True)))
-        return Decoded(pieces, edges, head.producer, head.ends_epoch, head.filtered)
+        return Decoded(pieces, edges, head.producer, head.ends_epoch, head.filtered, head.refused_before)
 
     def _origins(self) -> Iterable[RawOrigin | None]:
         """Return what each record says of itself, except its edges, their columns and types."""
@@ -215,7 +217,9 @@ def divide(found: Decoded, division: Division) -> Iterator[Block]:
     for part, own in zip(range(division.parts), edges, strict=False):
         count = 0 if own is None else len(own)
         pieces = [each._replace(end=count) for each in (whole, *(() if part else rejected), *ends)]
-        given = Decoded(pieces, own, found.producer, found.ends_epoch, 0 if part else found.filtered)
+        given = Decoded(
+            pieces, own, found.producer, found.ends_epoch, *((0, 0) if part else (found.filtered, found.refused_before))
+        )
         yield _block(given, part, reached)
 
 
@@ -242,6 +246,7 @@ def _block(found: Decoded, part: int = 0, reached: int | None = None) -> Block:
         ends_epoch=found.ends_epoch,
         filtered=found.filtered,
         reached=reached,
+        refused_before=found.refused_before,
     )
     return Block(first.record.partition, head, b"" if edges is None else edges.pack(), part)
 
