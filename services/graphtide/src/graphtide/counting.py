@@ -8,7 +8,13 @@ from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_native.records import Sequencer, take_dead_letters
 from graphtide_native.statistics import StreamStatistics
 
-from graphtide.losses import notes_on_columns, notes_on_duplicates
+from graphtide.losses import (
+    notes_on_columns,
+    notes_on_duplicates,
+    notes_on_filtered,
+    notes_on_nothing_left,
+    notes_on_replaced,
+)
 from graphtide.rejections import Rejections
 from graphtide.repeated_ids import RepeatedIds
 
@@ -85,6 +91,9 @@ class Counting:
             *self.rejections.sentences(reader.records, reader.place, how, remedies),
             *notes_on_duplicates(dropped, first, reader.records, columns.get("id", "id"), remedies),
             *notes_on_columns(reader, columns),
+            *notes_on_filtered(reader.filtered, reader.records),
+            *notes_on_nothing_left(reader.filtered, reader.records),
+            *notes_on_replaced(0 if duplicates is None else duplicates.replaced, reader.records),
             *(() if self._emitted is None else self._emitted.losses()),
         ]
 
@@ -92,7 +101,8 @@ class Counting:
         reader = self._reader
         # A format without columns may turn out to give ids and deletions at any record.
         if reader.columns is None or reader.has_ids:
-            self.duplicates = RepeatedIds(min(self._window_ticks or _ALWAYS, _ALWAYS), policy=self._policy)
+            window = min(self._window_ticks or _ALWAYS, _ALWAYS)
+            self.duplicates = RepeatedIds(window, policy=self._policy, locate=reader.locate)
         deletions = reader.columns is None or reader.has_operations or self._policy is DuplicatePolicy.UPDATE
         return StreamStatistics(self._symbols, self._window_ticks, tumbling=self._tumbling, deletions=deletions)
 

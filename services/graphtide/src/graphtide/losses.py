@@ -89,6 +89,34 @@ def note_on_first_limit(report: PatternReport) -> str:
     return f"pattern {report.name!r} reached its limit of {report.limit}{at} and {what}: matches may be missing"
 
 
+def notes_on_filtered(filtered: int, records: int) -> list[str]:
+    """Return the sentence about records that a statement leaves out; nothing if there are none, or no others."""
+    return [_describe_filtered(filtered, records)] if 0 < filtered < records else []
+
+
+def notes_on_nothing_left(filtered: int, records: int) -> list[str]:
+    """Return the sentence about a statement that leaves out all records, which nobody means; nothing otherwise."""
+    return [_describe_filtered(filtered, records)] if 0 < filtered == records else []
+
+
+def _describe_filtered(filtered: int, records: int) -> str:
+    were, them = ("was", "it") if filtered == 1 else ("were", "them")
+    return f"{filtered:,} of {_count(records)} {were} filtered: WHERE of the statement leaves {them} out"
+
+
+def notes_on_replaced(replaced: int, records: int) -> list[str]:
+    """Return the sentence about records that are in the place of what had their id; nothing if none is."""
+    if not replaced:
+        return []
+    counts = "it counts" if replaced == 1 else "each counts"
+    took = "took the place of an earlier one with the same id"
+    return [f"{replaced:,} of {_count(records)} {took}: {counts} as a deletion and an insert"]
+
+
+def _count(records: int) -> str:
+    return f"{records:,} record{'s' * (records != 1)}"
+
+
 def notes_on_columns(reader: Reader, columns: Mapping[str, str]) -> list[str]:
     """Return a sentence for each column that was mapped and that no record had, where the format has no header to refuse."""
     if reader.columns is not None or not reader.records:

@@ -375,8 +375,9 @@ class Pipeline:
         # Of merged streams each is cleared of its own duplicates.
         has_ids = reader is not None and self._merged is None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
-        if has_ids:
-            self._duplicates = RepeatedIds(*longest(each.extent(self.time_unit) for each in self.patterns), options.duplicates)
+        if has_ids and reader is not None:
+            window, edges = longest(each.extent(self.time_unit) for each in self.patterns)
+            self._duplicates = RepeatedIds(window, edges, policy=options.duplicates, locate=reader.locate)
         if batch is not None:
             self.first = sample(batch, self.symbols)
             options = replace(options, statistics=options.statistics or self.first)

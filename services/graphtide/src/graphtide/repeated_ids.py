@@ -15,6 +15,8 @@ from graphtide_core.suggestion import show
 from graphtide_native.records import Duplicates
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from graphtide_native.records import EdgeBatch
 
 
@@ -32,10 +34,25 @@ class RepeatedIds:
         first: the first record dropped; None if none was.
     """
 
-    def __init__(self, window: int, edges: int = 0, policy: DuplicatePolicy = DuplicatePolicy.REJECT) -> None:
-        """Look at the ids of a window of so many ticks, and of so many edges; see `Duplicates`."""
+    def __init__(
+        self,
+        window: int,
+        edges: int = 0,
+        *,
+        policy: DuplicatePolicy = DuplicatePolicy.REJECT,
+        locate: Callable[[int, int], str],
+    ) -> None:
+        """Look at the ids of a window.
+
+        Args:
+            window: in ticks; see `Duplicates`.
+            edges: how many edges it has at least.
+            policy: what becomes of an id that comes again.
+            locate: returns where a record is, from its number and line; see `Reader.locate`.
+        """
         self._filter = Duplicates(window, edges, replaces=policy is DuplicatePolicy.UPDATE)
         self._policy = policy
+        self._locate = locate
         self.first: FirstDuplicate | None = None
 
     def filter(self, batch: EdgeBatch) -> EdgeBatch:
@@ -49,16 +66,18 @@ class RepeatedIds:
             # One record may give several edges, so a place alone does not say which was dropped.
             left = iter([(row["ordinal"], row["id"]) for row in kept.to_records()])
             dropped = next(row for row in batch.to_records() if (row["ordinal"], row["id"]) != next(left, None))
-            self.first = FirstDuplicate(dropped["ordinal"] + 1, str(dropped["id"]))
+            first = FirstDuplicate(dropped["ordinal"] + 1, str(dropped["id"]))
             if self._policy is DuplicatePolicy.ERROR:
-                message = f"record {self.first.record:,} has the id {show(self.first.id)}, which came before in the window"
+                where = self._locate(first.record, dropped["line"])
+                message = f"{where} has the id {show(first.id)}, which came before in the window"
                 raise UnreadableStreamError(message)
+            self.first = first
         return kept
 
     @property
     def dropped(self) -> int:
-        """Records dropped so far."""
-        return self._filter.dropped
+        """Records dropped so far; none where the first is an error."""
+        return 0 if self._policy is DuplicatePolicy.ERROR else self._filter.dropped
 
     @property
     def replaced(self) -> int:

@@ -15,7 +15,16 @@ from graphtide_core.errors import LimitExceededError, UnreadableStreamError
 from graphtide_query.families import family_of
 
 from graphtide.inputs import Inputs
-from graphtide.losses import Losses, note_on_first_limit, notes_on_columns, notes_on_duplicates, notes_on_limits
+from graphtide.losses import (
+    Losses,
+    note_on_first_limit,
+    notes_on_columns,
+    notes_on_duplicates,
+    notes_on_filtered,
+    notes_on_limits,
+    notes_on_nothing_left,
+    notes_on_replaced,
+)
 from graphtide.notes import notes_on, notes_on_unmatched
 from graphtide.pipeline import Pipeline
 from graphtide.readers import MergedReader, ReaderOptions, open_stream
@@ -210,12 +219,13 @@ class Run:
         return describe_losses(self.pipeline, self.reader, self.rejections, how, remedies)
 
     def notes(self) -> list[str]:
-        """Return what could not be done as it was meant and, once the stream ended by itself, what fits nothing."""
+        """Return what was done to records, what could not be done and, once the stream ended by itself, what fits nothing."""
+        done = describe_changes(self.pipeline, self.reader.filtered, self.reader.records)
         if self._outcome != "done":
-            return list(self.pipeline.notes)
+            return [*self.pipeline.notes, *done]
         zoneless = [ZONELESS] if self.reader.has_zoneless_times else []
         sorted_here = [SORTED] if self.reader.is_sorted_here else []
-        return [*self.pipeline.notes, *sorted_here, *zoneless, *describe_fit(self.pipeline, self.reader.records)]
+        return [*self.pipeline.notes, *done, *sorted_here, *zoneless, *describe_fit(self.pipeline, self.reader.records)]
 
     def missing_names(self) -> list[str]:
         """Return what patterns ask and no record had, once the stream ended by itself; nothing where something cut it off."""
@@ -229,8 +239,20 @@ class Run:
     def _summary(self, seconds: float) -> Summary:
         notes = self.notes()
         return summarize(
-            self.pipeline, self.reader, self.rejections, seconds, self._outcome, unwritten=self._lost(), notes=notes
+            self.pipeline,
+            self.reader,
+            self.rejections,
+            seconds,
+            self._outcome,
+            unwritten=self._lost(),
+            notes=notes,
+            filtered=self.reader.filtered,
         )
+
+
+def describe_changes(pipeline: Pipeline, filtered: int, records: int) -> list[str]:
+    """Return sentences about records that were filtered, or replaced others: as their statement says, so no losses."""
+    return [*notes_on_filtered(filtered, records), *notes_on_replaced(pipeline.replaced, records)]
 
 
 def describe_fit(pipeline: Pipeline, records: int) -> list[str]:
@@ -263,6 +285,7 @@ def describe_losses(
     *,
     unusable: Iterable[UnusableValues] | None = None,
     settled: Iterable[Settled] | None = None,
+    filtered: int | None = None,
 ) -> Losses:
     """Return sentences about all that a run lost: records, values, work given up at limits.
 
@@ -274,6 +297,7 @@ def describe_losses(
         remedies: what to do about the rest.
         unusable: of all pieces; None for those of the reader.
         settled: likewise.
+        filtered: likewise.
     """
     columns, dropped = pipeline.columns, pipeline.duplicates
     has_limits = pipeline.may_lose and pipeline.is_started
@@ -285,6 +309,7 @@ def describe_losses(
             *notes_on_unusable_values(reader.unusable_values if unusable is None else unusable, reader.place),
             *notes_on_settled_columns(reader.settled if settled is None else settled, pipeline.patterns, remedies.typed),
             *notes_on_columns(reader, columns),
+            *notes_on_nothing_left(reader.filtered if filtered is None else filtered, reader.records),
         ],
     )
 

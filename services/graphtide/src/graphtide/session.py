@@ -32,7 +32,7 @@ from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.readers.ahead import read_ahead
 from graphtide.rejections import RejectedRecordsError, Rejections, is_too_much, warn
 from graphtide.remedies import by_python
-from graphtide.run import describe_fit, describe_losses, describe_names, merge, tune_reader
+from graphtide.run import describe_changes, describe_fit, describe_losses, describe_names, merge, tune_reader
 from graphtide.streaming import Matches
 from graphtide.summary import summarize
 
@@ -134,7 +134,7 @@ class Session:
         self._seconds = 0.0
         self._unusable_values: dict[tuple[str, str], UnusableValues] = {}
         self._settled: dict[tuple[str, str, int], Settled] = {}
-        self._records = 0
+        self._records = self._filtered = self._filtered_before = 0
         self._alone = OneAtATime("this session")
         self._over = ""
         self._reported: list[tuple[str, type[Warning]]] = []
@@ -206,8 +206,17 @@ class Session:
             pipeline = self._pipeline if self._pipeline.is_started else Pipeline(self.patterns, self._options)
             rejections = self._before.joined_with(self._rejections)
             fit = describe_fit(pipeline, self._records) if outcome == "done" else ()
-            notes = [*pipeline.notes, *fit]
-            return summarize(pipeline, reader, rejections, self._seconds, outcome, unwritten=Counter(), notes=notes)
+            notes = [*pipeline.notes, *describe_changes(pipeline, self._filtered, self._records), *fit]
+            return summarize(
+                pipeline,
+                reader,
+                rejections,
+                self._seconds,
+                outcome,
+                notes=notes,
+                unwritten=Counter(),
+                filtered=self._filtered,
+            )
 
     def partial_matches(self, name: str | None = None, most: int = MOST_PARTIAL_MATCHES) -> PartialMatches:
         """Return the partial matches of a pattern nearest to completion, and how many there are by step of its plan.
@@ -274,7 +283,7 @@ class Session:
 
     def _take(self, reader: Reader) -> Generator[MatchBatch, None, None]:
         self._refuse_after_end()
-        self._reader = reader
+        self._reader, self._filtered_before = reader, self._filtered
         self._started = self._started or time.perf_counter()
         # All pieces are one stream: ordinals, which are ids where a record gives none, continue.
         reader.start_at(self._records)
@@ -314,7 +323,7 @@ class Session:
         letters = [*reader.take_dead_letters(), *self._pipeline.take_dead_letters()]
         self._rejections.add(letters)
         self._dead_letters += letters[: MOST_LETTERS - len(self._dead_letters)]
-        self._records = reader.records
+        self._records, self._filtered = reader.records, self._filtered_before + reader.filtered
         if self._started is not None:
             self._seconds = time.perf_counter() - self._started
 
@@ -347,6 +356,7 @@ class Session:
             by_python(self.time_unit),
             unusable=self._unusable_values.values(),
             settled=self._settled.values(),
+            filtered=self._filtered,
         )
         losses.others.extend(self._pipeline.notes)
         sentences = losses.sentences

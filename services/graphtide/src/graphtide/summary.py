@@ -61,8 +61,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         read: records read, those of no use too.
-        records: edges and events taken by the matcher: one for each record read, less `dead_letters` and `duplicates`, where no
-            STREAM statement says otherwise.
+        records: edges, events and deletions taken by the matcher. Without a STREAM statement it is one for each record read,
+            less `dead_letters` and `duplicates`, and one more for each of `replaced`, which is a deletion and an insert.
         matches: matches reported, without retractions.
         seconds: from the first byte read to the last match written, without start-up and planning.
         records_per_second: `records` by `seconds`.
@@ -122,6 +122,7 @@ def summarize(
     *,
     notes: Sequence[str],
     unwritten: Counter[tuple[int, MatchKind]],
+    filtered: int,
 ) -> Summary:
     """Return what a run did.
 
@@ -132,6 +133,7 @@ def summarize(
         seconds: that the run took.
         outcome: how it ended.
         notes: those of its end.
+        filtered: records of all pieces that are not of the stream.
         unwritten: the matches that were found and not handed on, by pattern and kind.
     """
     matcher = pipeline.matcher
@@ -156,7 +158,7 @@ def summarize(
         ),
         duplicates=pipeline.duplicates,
         replaced=pipeline.replaced,
-        filtered=reader.filtered,
+        filtered=filtered,
         relevant=totals.relevant,
         deletions=totals.deletions,
         outcome=outcome,

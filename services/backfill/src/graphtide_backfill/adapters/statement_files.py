@@ -81,7 +81,7 @@ class StatementPiece:
             message = text if text.startswith(f"{self.path}: ") else f"{self.path}: {text}"
             raise UnreadableStreamError(message) from error
         records = decoder.ordinal() - reading.ordinal
-        self._facts = PieceFacts(records, rejected, decoder.has_ids(), decoder.has_operations(), example)
+        self._facts = PieceFacts(records, rejected, decoder.has_ids(), decoder.has_operations(), example, decoder.filtered())
 
     def facts(self) -> PieceFacts:
         """See `Piece.facts`."""

@@ -106,6 +106,7 @@ class RunTotals(msgspec.Struct, frozen=True):
         timeouts: timeouts found.
         duplicates: records dropped because their id was in the window.
         rejected: records that could not be used.
+        filtered: records that are not of the stream, as its statement says.
         seconds: of the whole run, with reading.
         slice_seconds: that slices took, all cores together.
         is_exact: False where a limit made an engine give up partial matches, or rest.
@@ -121,6 +122,7 @@ class RunTotals(msgspec.Struct, frozen=True):
     timeouts: int
     duplicates: int
     rejected: int
+    filtered: int
     seconds: float
     slice_seconds: float
     is_exact: bool
@@ -165,7 +167,7 @@ class Backfill:
         self._started = time.perf_counter()
         self._before = 0
         self._also: Callable[[], None] = _nothing
-        self._rejected = 0
+        self._rejected = self._filtered = 0
         self._duplicates = 0
 
     def also(self, work: Callable[[], None]) -> None:
@@ -194,7 +196,7 @@ class Backfill:
         division = known.division if known is not None else self._division()
         pieces = self._history.pieces()
         reading = reading_plan(pieces, self._cluster.count(pieces, self._task.unit, self._is_wanted, division))
-        self._rejected = reading.rejected
+        self._rejected, self._filtered = reading.rejected, reading.filtered
         used = (0,) if division is None else division.used(self._task.patterns)
         load = Load.of(reading.by_part, used, reading.profile.total)
         cut = known if known is not None else Cut(self._bounds(reading, load), division)
@@ -296,6 +298,7 @@ class Backfill:
             timeouts=sum(each.timeouts for each in done),
             duplicates=self._duplicates,
             rejected=self._rejected,
+            filtered=self._filtered,
             seconds=round(time.perf_counter() - self._started, 6),
             slice_seconds=round(sum(each.seconds for each in done), 6),
             is_exact=all(each.is_exact for each in done),

@@ -40,7 +40,8 @@ class Reading(NamedTuple):
 class PieceFacts(NamedTuple):
     """Facts of a piece that was read: records with the bad ones, bad ones, whether it gives ids, deletions.
 
-    `example` says where the first bad one is and what is wrong with it; empty if there is none.
+    `example` says where the first bad one is and what is wrong with it; empty if there is none. `filtered` are records that are
+    not of the stream, as its statement says.
     """
 
     records: int
@@ -48,6 +49,7 @@ class PieceFacts(NamedTuple):
     has_ids: bool
     has_operations: bool
     example: str = ""
+    filtered: int = 0
 
 
 def explain_first(letters: Sequence[tuple[int, str, bytes]], place: str, path: str) -> str:
@@ -129,6 +131,7 @@ class PieceReport(msgspec.Struct, frozen=True):
         edges: of the profile.
         example: where the first bad record is, and why it is bad.
         by_part: records that each part of a division needs; empty without one.
+        filtered: records that are not of the stream, as its statement says.
     """
 
     records: int
@@ -142,6 +145,7 @@ class PieceReport(msgspec.Struct, frozen=True):
     edges: list[int]
     example: str = ""
     by_part: list[int] = []
+    filtered: int = 0
 
     @property
     def profile(self) -> Profile:
@@ -179,4 +183,5 @@ def count(piece: Piece, unit: TimeUnit, division: Division | None = None) -> Pie
         profile.edges.tolist(),
         facts.example,
         by_part.tolist(),
+        facts.filtered,
     )

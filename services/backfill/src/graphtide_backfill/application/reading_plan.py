@@ -36,6 +36,7 @@ class ReadingPlan:
         profile: how edges spread over time.
         records: records, bad ones too.
         rejected: bad ones.
+        filtered: records that are not of the stream, as its statement says.
         example: where the first bad record is, and why it is bad; empty if none is.
         has_ids: whether records give ids.
         deletions: whether records may delete.
@@ -48,6 +49,7 @@ class ReadingPlan:
     profile: Profile
     records: int
     rejected: int
+    filtered: int
     example: str
     has_ids: bool
     deletions: bool
@@ -87,6 +89,7 @@ def reading_plan(pieces: Sequence[Piece], reports: Sequence[PieceReport]) -> Rea
         profile=join(report.profile for report in reports),
         records=records.total(),
         rejected=sum(report.rejected for report in reports),
+        filtered=sum(report.filtered for report in reports),
         example=next((report.example for report in reports if report.example), ""),
         has_ids=any(report.has_ids for report in reports),
         deletions=any(report.has_operations for report in reports),

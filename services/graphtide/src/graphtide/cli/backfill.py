@@ -50,6 +50,7 @@ from graphtide.cli.streams import (
     unit_of,
 )
 from graphtide.extras import needing
+from graphtide.losses import notes_on_filtered, notes_on_nothing_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -183,7 +184,7 @@ def backfill(
         run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=_Shown().update, stop=stop, to=to)
         try:
             prepared = _prepare(run, pattern_file, is_new=resume is None)
-            _say_rejected(prepared)
+            _say_unread(prepared)
             _say_rest(prepared)
             if dry_run:
                 _say_plan(prepared)
@@ -289,16 +290,19 @@ def _say_rest(prepared: Prepared) -> None:
         say(f"note: history has grown since this run was cut; --from {prepared.rest} finds what came later")
 
 
-def _say_rejected(prepared: Prepared) -> None:
-    """Say how many records were rejected, and which was the first."""
+def _say_unread(prepared: Prepared) -> None:
+    """Say how many records were rejected, and which was the first, and how many were filtered."""
     reading = prepared.reading
-    if not reading.rejected:
-        return
-    were = "was" if reading.rejected == 1 else "were"
-    say(
-        f"{reading.rejected:,} of {reading.records:,} record{'s' * (reading.records != 1)} {were} rejected, the first at "
-        f"{reading.example}; `graphtide match` or `statistics` over the file with --dead-letters FILE keeps them"
-    )
+    if reading.rejected:
+        were = "was" if reading.rejected == 1 else "were"
+        say(
+            f"{reading.rejected:,} of {reading.records:,} record{'s' * (reading.records != 1)} {were} rejected, the first at "
+            f"{reading.example}; `graphtide match` or `statistics` over the file with --dead-letters FILE keeps them"
+        )
+    for text in notes_on_filtered(reading.filtered, reading.records):
+        say(f"note: {text}")
+    for text in notes_on_nothing_left(reading.filtered, reading.records):
+        say(text)
 
 
 def _prepare(run: Run, pattern_file: Path, *, is_new: bool) -> Prepared:

@@ -186,6 +186,10 @@ class AheadReader:
         """What the line of a dead letter counts; see `Reader.place`."""
         return self._reader.place
 
+    def locate(self, record: int, line: int) -> str:
+        """Return where a record is; see `Reader.locate`."""
+        return self._reader.locate(record, line)
+
     @property
     def bytes_read(self) -> int:
         """Bytes of the source read up to the batch that was taken last."""

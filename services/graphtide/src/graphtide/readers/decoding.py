@@ -222,6 +222,11 @@ class DecodingReader:
         """What the line of a dead letter counts; see `Reader.place`."""
         return self._place
 
+    def locate(self, record: int, line: int) -> str:
+        """Return where a record is; see `Reader.locate`."""
+        where = self._name if self._place == "record" else f"{self._name}, {self._place} {line:,}"
+        return f"{where}: record {record:,}"
+
     @property
     def bytes_read(self) -> int:
         """Bytes of the source read so far."""

@@ -37,7 +37,7 @@ MOST_OPEN: Final = 64
 """Files that overlap in time: of each some batches are in memory."""
 
 _MOST_REPORTED: Final = 1_000
-"""Columns with something to report that are remembered."""
+"""Columns with something to report, and changes of file, that are remembered."""
 
 _GLOB: Final = frozenset("*?[")
 
@@ -153,6 +153,7 @@ class FilesReader:
         self._closed = _Totals()
         self._letters: list[DeadLetter] = []
         self._first_ordinal = 0
+        self._origins: deque[tuple[int, list[str]]] = deque(maxlen=_MOST_REPORTED)
 
     def batches(self) -> Iterator[EdgeBatch]:
         """Yield batches; see `Reader.batches`. Ids that are made count the records of all files, in their order."""
@@ -168,12 +169,20 @@ class FilesReader:
                     yield empty
                 elif files:
                     merged, places = EdgeBatch.merged([*self._heads(files, waiting)])
+                    self._note_origin(
+                        ordinal, [each.name for (_, each), place in zip(files, places, strict=True) if place > each.place]
+                    )
                     for (_, each), place in zip(files, places, strict=True):
                         each.place = place
                     merged, ordinal = merged.as_one_stream(ordinal)
                     yield merged
         finally:
             self.close()
+
+    def _note_origin(self, ordinal: int, names: list[str]) -> None:
+        """Note that records from an ordinal on are of these files."""
+        if not self._origins or self._origins[-1][1] != names:
+            self._origins.append((ordinal, names))
 
     def _due(self, look: _FirstLook) -> int:
         """Return the time before which no record of a file comes; of one without records the end of time."""
@@ -326,6 +335,11 @@ class FilesReader:
         """What the line of a dead letter counts; see `Reader.place`."""
         places = {look.place for look in self._looks}
         return places.pop() if len(places) == 1 else "record"
+
+    def locate(self, record: int, line: int) -> str:
+        """Return where a record is; see `Reader.locate`. Of files that overlap in time it names all."""
+        names = next((names for first, names in reversed(self._origins) if first < record), ["a file"])
+        return f"{' or '.join(names)}, {self.place} {line:,}: record {record:,}"
 
     @property
     def bytes_read(self) -> int:

@@ -74,10 +74,13 @@ class _Stream(OrderedReader):
     def first_duplicate(self) -> FirstDuplicate | None:
         return self._duplicates.first if self._duplicates is not None else None
 
+    def _locate(self, record: int, line: int) -> str:
+        return f"stream {self.stream}: {self.reader.locate(record, line)}"
+
     def _cleared(self, batch: EdgeBatch) -> EdgeBatch:
         # A format without columns may turn out to give ids at any record.
         if self._duplicates is None and (self.reader.columns is None or self.reader.has_ids):
-            self._duplicates = RepeatedIds(self._lookback, policy=self._policy)
+            self._duplicates = RepeatedIds(self._lookback, policy=self._policy, locate=self._locate)
         kept = batch if self._duplicates is None else self._duplicates.filter(batch)
         return self._complete(kept, self.newest, self.stream)
 
@@ -225,6 +228,10 @@ class MergedReader:
         """What the line of a dead letter counts; see `Reader.place`."""
         places = {stream.reader.place for stream in self._streams}
         return places.pop() if len(places) == 1 else "record"
+
+    def locate(self, record: int, line: int) -> str:
+        """Return where a record is; see `Reader.locate`. Each stream locates its own."""
+        return f"{self.place} {line:,}: record {record:,}"
 
     @property
     def bytes_read(self) -> int:

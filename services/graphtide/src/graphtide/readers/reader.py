@@ -213,6 +213,10 @@ class Reader(Protocol):
         """What the line of a dead letter counts: `line`, `row` or `record`."""
         ...
 
+    def locate(self, record: int, line: int) -> str:
+        """Return where a record is, for an error that ends a run: `flows.csv, line 7: record 6`; both count from 1."""
+        ...
+
     @property
     def bytes_read(self) -> int:
         """Bytes of the source read so far, as they lie there; 0 if it is not of bytes."""
