@@ -192,7 +192,9 @@ def options_of(loss: Loss) -> MatchOptions:
     options: dict[str, Any] = {name: int(value) if value.isdigit() else value for name, value in loss.options.items()}
     if "column" in options:
         options["columns"] = dict([options.pop("column").split("=")])
-    return MatchOptions(**options, **({"stream": loss.statement} if loss.statement else {}))
+    if loss.statement:
+        options["stream"] = loss.statement
+    return MatchOptions(**options)
 
 
 def in_pieces(loss: Loss) -> Summary:
