@@ -94,8 +94,8 @@ class StreamProgressOut(Body, frozen=True, kw_only=True):
     `read` counts good and bad ones. `late`, `future` and `rejected` are dead letters: for their times, or for another reason.
     `ordered` went out, and `duplicates` did not, since their ids were there. `replaced` are those of the ordered ones that went
     out in the place of what had their id. `filtered` are records that are not of the stream, as its statement says. `first` is
-    the first record that was rejected without an answer that says so. `lateness` is the number of ticks by which an edge may be older than the newest; null
-    for positions of older versions. `note` describes a problem and its remedy.
+    the first record that was rejected without an answer that says so. `lateness` is the number of ticks by which an edge may be
+    older than the newest; null for positions of older versions. `note` describes a problem and its remedy.
     """
 
     epoch: int
