@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from graphtide.readers import ReaderOptions, from_edges
 from graphtide.readers.merged import MergedReader, Ordering
-from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_native.records import Symbols
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import pytest
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.formats import CSV
-from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_ordering.progress_reports import progress_of
 from graphtide_ordering.stream_progress import RECENT, FirstRejected
 from graphtide_telemetry import alerts

@@ -10,7 +10,7 @@ from graphtide_bench.algebra.queries import PLANS, QUERIES, plans, query
 from graphtide_bench.algebra.tables import ALGEBRA
 from graphtide_bench.cli import app
 from graphtide_bench.frame.report import read
-from graphtide_core.plans.algebra import PathEngine
+from graphtide_core.plans import PathEngine
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 from typer.testing import CliRunner

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.functions import FUNCTIONS
 from graphtide_core.ids import StreamName
@@ -15,7 +16,6 @@ from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import RECORD_FORMATS, RecordFormat
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import (
-    DuplicatePolicy,
     EdgeClause,
     EventClause,
     LabelledEnd,

@@ -15,7 +15,7 @@ from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import IntervalMatch, MatchKind
 from graphtide_core.pattern import OF_SIMULATION, Report
-from graphtide_core.plans.algebra import GraphPlan, PathEngine
+from graphtide_core.plans import GraphPlan, PathEngine
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.event_detection import EventDetector

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import graphtide_query
 import pytest
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.predicate import Arithmetic as Sign
@@ -16,7 +17,6 @@ from graphtide_core.record_expression import FieldPath, field_paths
 from graphtide_core.record_format import OPTIONS, RecordFormat
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import (
-    DuplicatePolicy,
     EdgeClause,
     EventClause,
     LabelledEnd,

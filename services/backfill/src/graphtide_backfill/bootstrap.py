@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import FatalError, InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_core.installing import line_for
 from graphtide_core.merged_streams import part_in, sources
 from graphtide_core.ports.log import TopicSpec
-from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_log.deployment_topics import topics_on
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_native.spec import Limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_native.records import Sequencer, take_dead_letters
 from graphtide_native.statistics import StreamStatistics
 

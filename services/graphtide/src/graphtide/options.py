@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphtide_core.attribute_type import AttributeType, declared_types
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.formats import FORMATS, StreamFormat
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.statistics import StatisticsSnapshot
-from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.families import AGGREGATION, AUTO, VARIANTS, PlannerOptions

@@ -11,8 +11,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import LimitExceededError
-from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.window import longest
 from graphtide_native.records import take_dead_letters
 from graphtide_native.sampling import sample

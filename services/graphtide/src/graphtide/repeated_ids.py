@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.suggestion import show
 from graphtide_native.records import Duplicates
 

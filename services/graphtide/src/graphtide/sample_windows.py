@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.stream_emissions import ID_PREFIX
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.features import StreamFeatures

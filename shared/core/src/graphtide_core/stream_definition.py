@@ -28,6 +28,7 @@ from graphtide_core.time import MAX_EVENT_TIME, TimeUnit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from graphtide_core.duplicate_policy import DuplicatePolicy
     from graphtide_core.ids import StreamName
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.record_format import RecordFormat
@@ -51,19 +52,6 @@ MOST_NULLS: Final = 1_000
 RESERVED_FOR_EDGES: Final = RECORD_FIELDS | {"op"}
 RESERVED_FOR_EVENTS: Final = EVENT_FIELDS | {"op"}
 """Names that an attribute cannot have, because patterns read the record's own fields by them."""
-
-
-class DuplicatePolicy(Enum):
-    """What happens to an insert under an id that is known."""
-
-    REJECT = "reject"
-    """It is dropped and counted."""
-
-    UPDATE = "update"
-    """It replaces what is there: a deletion and an insert."""
-
-    ERROR = "error"
-    """The run ends."""
 
 
 class StreamClock(Enum):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.consumption import ConsumptionCursor
 from graphtide_core.errors import CutShortError, LimitExceededError
-from graphtide_core.plans import EventPlan, GraphPlan, Plan
 from graphtide_core.time import TimeUnit
 
 from graphtide_native import _native
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from graphtide_core.funnel import Funnel
-    from graphtide_core.plans import AnyPlan, EventUnit
+    from graphtide_core.plans import AnyPlan, EventPlan, EventUnit, GraphPlan, Plan
 
     from graphtide_native.funnel import NativeFunnel
     from graphtide_native.records import EdgeBatch, Symbols
@@ -299,7 +298,7 @@ class Matcher:
         numbers = self._native.added_unit()
         for number in numbers:
             self._limits[number : number + 1] = [limits]
-        self._put({number: EventPlan(unit, place) for place, number in enumerate(numbers)})
+        self._put_unit(unit, numbers)
         return tuple(numbers)
 
     def add_graph_query(
@@ -376,7 +375,7 @@ class Matcher:
             self._finish()
         if not self._native.replanned():
             return False
-        self._put({number: EventPlan(unit, place) for place, number in enumerate(numbers)})
+        self._put_unit(unit, numbers)
         return True
 
     def remove(self, number: int) -> None:
@@ -386,6 +385,11 @@ class Matcher:
             ValueError: there is no such pattern, or the matcher is not adaptive, or is traced.
         """
         self._native.remove(number)
+
+    def _put_unit(self, unit: EventUnit, numbers: Sequence[int]) -> None:
+        from graphtide_core.plans.events import EventPlan  # noqa: PLC0415 - matchers of other patterns do without
+
+        self._put({number: EventPlan(unit, place) for place, number in enumerate(numbers)})
 
     def _put(self, found: Mapping[int, AnyPlan]) -> None:
         if not found:

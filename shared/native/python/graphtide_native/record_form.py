@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
-from zoneinfo import ZoneInfo
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.time import TimeUnit
@@ -122,8 +121,12 @@ def zone_of(name: str) -> tzinfo:
     if (found := _OFFSET.fullmatch(name)) is not None and int(found[2]) < 24 and int(found[3]) < 60:
         ahead = timedelta(hours=int(found[2]), minutes=int(found[3]))
         return timezone(-ahead if found[1] == "-" else ahead)
+    if name == UTC_ZONE:
+        return UTC
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - most streams name no zone
+
     try:
-        return UTC if name == UTC_ZONE else ZoneInfo(name)
+        return ZoneInfo(name)
     except (OSError, ValueError, LookupError) as error:
         message = (
             f"{name!r} is not a time zone that this machine knows: give one such as Europe/Berlin, +02:00 or UTC; "
@@ -148,7 +151,7 @@ def _clocks(name: str) -> tuple[tuple[tuple[int, int], ...], int]:
     Changes are looked for day by day from 1900 to 2100, then to the second.
     """
     zone = zone_of(name)
-    if not isinstance(zone, ZoneInfo):
+    if isinstance(zone, timezone):
         return ((-_EVER - 1, _ahead(zone, 0)),), _EVER
     first, end = int(_FIRST.timestamp()), int(_END.timestamp())
     last = _ahead(zone, first)

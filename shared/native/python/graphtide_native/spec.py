@@ -26,7 +26,6 @@ from graphtide_core.window import EdgeCount
 
 from graphtide_native.event_spec import once, unit_spec
 from graphtide_native.expression_spec import FIRST_AGGREGATE, LABEL_COLUMNS, ExpressionWriter
-from graphtide_native.graph_spec import graph_query_spec
 from graphtide_native.kinds import Kinds
 
 if TYPE_CHECKING:
@@ -107,10 +106,7 @@ def encode(
         {**unit_spec(of, [numbers[place] for place in range(len(of.patterns))], unit, projected), "limits": _limits(common)}
         for of, common, numbers in units.values()
     ]
-    graph_queries = [
-        {**graph_query_spec(query, number, unit, projected), "limits": _limits(limits[number])}
-        for number, query in kinds.queries.items()
-    ]
+    graph_queries = [_spec_of_query(query, number, unit, projected, limits[number]) for number, query in kinds.queries.items()]
     return msgspec.json.encode({"patterns": patterns, "units": of_events, "graph_queries": graph_queries})
 
 
@@ -128,17 +124,24 @@ def encode_unit(
 
 def encode_graph_query(plan: GraphPlan, unit: TimeUnit, projected: Sequence[str], limits: Limits) -> bytes:
     """Return one graph query as the native matcher reads it."""
-    return msgspec.json.encode({**graph_query_spec(plan, None, unit, projected), "limits": _limits(limits)})
+    return msgspec.json.encode(_spec_of_query(plan, None, unit, projected, limits))
 
 
 def encode_graph_queries(
     plans: Mapping[int, GraphPlan], unit: TimeUnit, projected: Sequence[str], limits: Mapping[int, Limits]
 ) -> bytes:
     """Return graph queries that have numbers as the native matcher reads them."""
-    specs = (
-        graph_query_spec(plan, number, unit, projected) | {"limits": _limits(limits[number])} for number, plan in plans.items()
+    return msgspec.json.encode(
+        [_spec_of_query(plan, number, unit, projected, limits[number]) for number, plan in plans.items()]
     )
-    return msgspec.json.encode(list(specs))
+
+
+def _spec_of_query(
+    plan: GraphPlan, number: int | None, unit: TimeUnit, projected: Sequence[str], limits: Limits
+) -> dict[str, object]:
+    from graphtide_native.graph_spec import graph_query_spec  # noqa: PLC0415 - most runs have no graph query
+
+    return {**graph_query_spec(plan, number, unit, projected), "limits": _limits(limits)}
 
 
 def _places(projected: Sequence[str]) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_core.duplicate_policy import DuplicatePolicy
 
 if TYPE_CHECKING:
     from graphtide_ordering.raw_decoding import Ahead

@@ -54,8 +54,8 @@ from bisect import bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import FatalError
-from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.suggestion import show
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.records import Duplicates, Sequencer, take_dead_letters

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.match import DerivedEdge, IntervalMatch, result_id
 from graphtide_core.path_expression import Symbol, symbols
-from graphtide_core.plans.algebra import GraphPlan, PathEngine
+from graphtide_core.plans import GraphPlan, PathEngine
 from graphtide_core.regular_rule import Variable
 from graphtide_query.families.algebra.automaton import automaton_of
 from graphtide_query.families.algebra.physical import compile_plan

@@ -12,7 +12,8 @@ from threading import RLock
 from typing import Any, Final, TypeVar, cast
 
 import msgspec
-from graphtide_core.plans.assigned import AssignedPlan, Candidate, CountedPart, plan_classes
+from graphtide_core.plans.assigned import AssignedPlan, Candidate, CountedPart
+from graphtide_core.plans.classes import plan_classes
 
 from graphtide_wire.derived_forms import struct_of
 

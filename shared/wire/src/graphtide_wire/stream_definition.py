@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal, get_type_hints
 
 import msgspec
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.part_key import MOST_PARTS
@@ -17,7 +18,6 @@ from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import RecordFormat
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import (
-    DuplicatePolicy,
     EdgeClause,
     EventClause,
     LabelledEnd,

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_core.stream_fields import explain_lacking
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Sequencer, take_dead_letters
 
@@ -138,6 +137,10 @@ class DecodingReader:
         for name in sorted(self._typed - {*known}):
             message = f"{self._name}: a type is declared for {name!r}, but there is no such column{_hint(name, known)}"
             raise UnreadableStreamError(message)
+        if not self._mapped:
+            return
+        from graphtide_core.stream_fields import explain_lacking  # noqa: PLC0415 - most runs have names of their own
+
         if (lacking := explain_lacking(self._mapped, fields)) is not None:
             message = f"{self._name}: {lacking}"
             raise UnreadableStreamError(message)

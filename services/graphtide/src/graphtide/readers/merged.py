@@ -18,8 +18,8 @@ from graphtide.repeated_ids import RepeatedIds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from graphtide_core.duplicate_policy import DuplicatePolicy
     from graphtide_core.ports.dead_letter_sink import DeadLetter
-    from graphtide_core.stream_definition import DuplicatePolicy
     from graphtide_native.records import Symbols
 
     from graphtide.readers.reader import Reader, Settled, UnusableValues

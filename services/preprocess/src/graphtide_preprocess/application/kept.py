@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
-from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_ordering.frozen_sequencer import FrozenSequencer
 from graphtide_ordering.heartbeats import LastRecord
 

@@ -15,10 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import FatalError
 from graphtide_core.merged_streams import whole_of
 from graphtide_core.ports.log import Message
-from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import TimeUnit
 from graphtide_native.records import EdgeBatch, Symbols, ticks_per_second

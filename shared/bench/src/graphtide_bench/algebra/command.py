@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 from graphtide.plot import to_svg
-from graphtide_core.plans.algebra import PathEngine
+from graphtide_core.plans import PathEngine
 from graphtide_core.time import TimeUnit
 
 from graphtide_bench.algebra import charts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.algebra import Path, Pattern, WScan
 from graphtide_core.errors import FatalError
 from graphtide_core.graph_query import GraphQuery
-from graphtide_core.plans.algebra import GraphPlan, PathEngine
+from graphtide_core.plans import GraphPlan, PathEngine
 from graphtide_query import parse
 from graphtide_query.families import PlannerOptions
 from graphtide_query.families.algebra.physical import compile_plan

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from graphtide_core.plans.algebra import GraphPlan, PathEngine
+    from graphtide_core.plans import GraphPlan, PathEngine
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.records import EdgeBatch
     from graphtide_native.reports import PatternReport

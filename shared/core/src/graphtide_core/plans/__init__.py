@@ -1,18 +1,16 @@
-"""The plan IR: how one pattern is to be matched, by the engines of each family."""
+"""The plan IR: how one pattern is to be matched, by the engines of each family.
 
-from graphtide_core.plans.algebra import (
-    MOST_REWRITINGS,
-    AlgebraPlan,
-    ConsideredEngine,
-    ConsideredPlan,
-    Derivation,
-    GraphPlan,
-    JoinSteps,
-    PathEngine,
-    Rewriting,
-)
-from graphtide_core.plans.assigned import AssignedPlan, Candidate, CountedPart, plan_classes
-from graphtide_core.plans.events import AGGREGATION, AggregationPlan, EventPlan, EventRates, EventUnit, Grouping
+Plans of event patterns and of graph queries are loaded when they are named: most runs have patterns of edges alone.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from graphtide_core.plans.assigned import AssignedPlan, Candidate, CountedPart
+from graphtide_core.plans.classes import plan_classes
+from graphtide_core.plans.engines import AGGREGATION, PathEngine
 from graphtide_core.plans.isomorphism import (
     EdgeIndex,
     FilteringPlan,
@@ -40,6 +38,19 @@ from graphtide_core.plans.simulation import (
     SignaturePlan,
     SimulationPlan,
 )
+
+if TYPE_CHECKING:
+    from graphtide_core.plans.algebra import (
+        MOST_REWRITINGS,
+        AlgebraPlan,
+        ConsideredEngine,
+        ConsideredPlan,
+        Derivation,
+        GraphPlan,
+        JoinSteps,
+        Rewriting,
+    )
+    from graphtide_core.plans.events import AggregationPlan, EventPlan, EventRates, EventUnit, Grouping
 
 __all__ = [
     "AGGREGATION",
@@ -83,3 +94,29 @@ __all__ = [
     "TimingPlan",
     "plan_classes",
 ]
+
+_MODULES: Final = {
+    "graphtide_core.plans.algebra": (
+        "MOST_REWRITINGS",
+        "AlgebraPlan",
+        "ConsideredEngine",
+        "ConsideredPlan",
+        "Derivation",
+        "GraphPlan",
+        "JoinSteps",
+        "Rewriting",
+    ),
+    "graphtide_core.plans.events": ("AggregationPlan", "EventPlan", "EventRates", "EventUnit", "Grouping"),
+}
+"""Where each name is that is loaded when it is used."""
+
+_MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    found: Any = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = found
+    return found

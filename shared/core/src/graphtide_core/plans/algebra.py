@@ -9,10 +9,10 @@ Reference: paper 001, sections 5.2 and 6.2.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
 
 from graphtide_core.plans.assigned import AssignedPlan, Bounds
+from graphtide_core.plans.engines import PathEngine
 
 if TYPE_CHECKING:
     from graphtide_core.algebra import Algebra
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
 OperatorIndex = int
 """Position of an operator in `AlgebraPlan.operators`."""
-
-
-class PathEngine(Enum):
-    """The engine of a PATH."""
-
-    S_PATH = "s-path"
-    """The paths that end last; what has expired is passed over (section 6.2.4)."""
-
-    DELTA_TREE = "delta-tree"
-    """Trees whose expired edges are taken out as deleted ones are, and derived anew (section 6.2.3)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,7 @@ its fields, whose annotations say what they may hold. A family adds its plans by
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +76,3 @@ class Candidate:
     nanoseconds: float
     partial_matches: float
     reason: str = ""
-
-
-def plan_classes() -> tuple[type[AssignedPlan], ...]:
-    """Return the classes of plans of all families that are loaded, in the order in which they were defined."""
-    return tuple(_below(AssignedPlan))
-
-
-def _below(base: type[AssignedPlan]) -> Iterator[type[AssignedPlan]]:
-    for each in base.__subclasses__():
-        # With slots a dataclass is made anew, and the class that it was made of may still be there.
-        if "__slots__" in vars(each) and "engines" in vars(each):
-            yield each
-        yield from _below(each)

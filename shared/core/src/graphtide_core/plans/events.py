@@ -14,19 +14,17 @@ Reference: paper 002, Definition 1 and section 4.2.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from graphtide_core.event_pattern import Selection
 from graphtide_core.plans.assigned import AssignedPlan, Count
+from graphtide_core.plans.engines import AGGREGATION
 
 if TYPE_CHECKING:
     from graphtide_core.event_expression import Repeat
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.predicate import Expression
     from graphtide_core.time import Duration
-
-AGGREGATION: Final = "aggregation"
-"""Name of the engine of event patterns."""
 
 SlotIndex = int
 """Position of a slot in `SubPattern.slots`; a predicate calls slot 0 `s0`, and the event of absence 0 `n0`."""

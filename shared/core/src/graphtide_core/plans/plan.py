@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
 
-from graphtide_core.plans.algebra import GraphPlan
-from graphtide_core.plans.events import EventPlan
 from graphtide_core.plans.isomorphism import IsomorphismPlan
 from graphtide_core.plans.simulation import SimulationPlan
 
@@ -17,9 +15,9 @@ if TYPE_CHECKING:
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.graph_query import GraphQuery
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans.algebra import ConsideredEngine, Derivation
+    from graphtide_core.plans.algebra import ConsideredEngine, Derivation, GraphPlan
     from graphtide_core.plans.assigned import AssignedPlan, Candidate
-    from graphtide_core.plans.events import Grouping
+    from graphtide_core.plans.events import EventPlan, Grouping
 
 PhysicalPlan = IsomorphismPlan | SimulationPlan
 """How one engine matches one pattern."""
@@ -77,7 +75,7 @@ class DerivedPlan:
         return self.physical.name
 
 
-NativePlan = Plan | EventPlan | GraphPlan
+NativePlan: TypeAlias = "Plan | EventPlan | GraphPlan"
 """What the native matcher runs: it has one entry for each of these kinds, and no other."""
 
 

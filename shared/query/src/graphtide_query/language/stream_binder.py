@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import StreamName
 from graphtide_core.part_key import check_parts
@@ -13,7 +14,6 @@ from graphtide_core.stream_definition import (
     MOST_CLAUSES,
     RESERVED_FOR_EDGES,
     RESERVED_FOR_EVENTS,
-    DuplicatePolicy,
     EdgeClause,
     EventClause,
     LabelledEnd,

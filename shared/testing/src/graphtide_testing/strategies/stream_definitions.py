@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from graphtide_core.duplicate_policy import DuplicatePolicy
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import StreamName
 from graphtide_core.predicate import IsNull, Literal
@@ -13,7 +14,6 @@ from graphtide_core.record_format import ENCODINGS, RECORD_FORMATS, RecordFormat
 from graphtide_core.record_time import EpochUnit, RecordTime
 from graphtide_core.stream_definition import (
     RESERVED_FOR_EDGES,
-    DuplicatePolicy,
     EdgeClause,
     EventClause,
     LabelledEnd,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, operands
 from graphtide_core.path_expression import reversed_expression, symbols
-from graphtide_core.plans.algebra import PathEngine
+from graphtide_core.plans import PathEngine
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.regular_rule import Constant, Variable
 from graphtide_core.statistics import Direction, StatisticsSnapshot

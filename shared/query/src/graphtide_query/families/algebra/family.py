@@ -9,7 +9,7 @@ from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.graph_query import EDGE, GraphQuery, Input, Output
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.path_expression import Symbol
-from graphtide_core.plans import Derivation, DerivedPlan, GraphPlan, PathEngine
+from graphtide_core.plans import DerivedPlan, PathEngine
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Lookback, Reads
 from graphtide_core.regular_rule import Atom, Rule, Variable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.part_key import PartKey
-    from graphtide_core.plans import AssignedPlan, Candidate
+    from graphtide_core.plans import AssignedPlan, Candidate, GraphPlan
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
     from graphtide_core.statistics import StatisticsSnapshot
@@ -191,12 +191,16 @@ class AlgebraFamily:
 
     def assigned(self, pattern: GraphQuery, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> DerivedPlan:
         """Return a query with the received derivation of its plan."""
+        from graphtide_core.plans.algebra import Derivation  # noqa: PLC0415 - as above
+
         if not isinstance(physical, Derivation):
             raise foreign_plan(pattern, physical)
         return DerivedPlan(pattern, physical, considered)
 
     def hosted(self, pattern: GraphQuery, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GraphPlan:
         """Return the plan that the derivation gives."""
+        from graphtide_core.plans.algebra import GraphPlan  # noqa: PLC0415 - as above
+
         from graphtide_query.families.algebra.derivation import derive_plan  # noqa: PLC0415 - as above
 
         return GraphPlan(pattern, derive_plan(pattern, self.assigned(pattern, physical, considered).physical))
@@ -292,6 +296,8 @@ class AlgebraFamily:
         self, query: GraphQuery, new: AssignedPlan, running: AssignedPlan, context: PlanningContext, policy: ReplanPolicy, /
     ) -> bool:
         """Return whether it is estimated cheaper by the margin; a plan for another engine follows from the planner options."""
+        from graphtide_core.plans.algebra import Derivation  # noqa: PLC0415 - as above
+
         from graphtide_query.families.algebra.derivation import is_cheaper  # noqa: PLC0415 - as above
 
         if new == running:

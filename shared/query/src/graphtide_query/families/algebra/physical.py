@@ -17,13 +17,13 @@ from graphtide_core.plans.algebra import (
     AlgebraPlan,
     JoinOperator,
     JoinPart,
-    PathEngine,
     PathOperator,
     ReportedOperator,
     ScanOperator,
     TracedPath,
     UnionOperator,
 )
+from graphtide_core.plans.engines import PathEngine
 from graphtide_core.predicate import attributes
 from graphtide_core.regular_rule import Constant, Variable
 

@@ -9,7 +9,7 @@ from graphtide_core.event_expression import positive_events
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import with_past
 from graphtide_core.pattern import Report
-from graphtide_core.plans import AGGREGATION, EventPlan, GroupedPlan, Grouping
+from graphtide_core.plans import AGGREGATION, GroupedPlan
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Lookback, Reads
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.part_key import PartKey
-    from graphtide_core.plans import AssignedPlan, Candidate, EventUnit
+    from graphtide_core.plans import AssignedPlan, Candidate, EventPlan, EventUnit
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
     from graphtide_core.statistics import StatisticsSnapshot
@@ -182,6 +182,8 @@ class EventFamily:
 
     def assigned(self, pattern: EventPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GroupedPlan:
         """Return a pattern with how it is to be grouped."""
+        from graphtide_core.plans.events import Grouping  # noqa: PLC0415 - as above
+
         if not isinstance(physical, Grouping):
             raise foreign_plan(pattern, physical)
         return GroupedPlan(pattern, physical, considered)
@@ -273,6 +275,8 @@ class EventFamily:
         """Yield the plans of each unit that should take the place of those of a stream."""
         if not running:
             return
+        from graphtide_core.plans.events import EventPlan  # noqa: PLC0415 - as above
+
         from graphtide_query.families.events.regrouping import regroupings  # noqa: PLC0415 - as above
 
         for places, unit in regroupings(running, context.unit, context.known, policy.margin):
@@ -288,6 +292,8 @@ class EventFamily:
         /,
     ) -> bool:
         """Whether its events come so much more or less often that its host should group it anew."""
+        from graphtide_core.plans.events import Grouping  # noqa: PLC0415 - as above
+
         from graphtide_query.families.events.grouping import has_drifted  # noqa: PLC0415 - as above
 
         return not (isinstance(running, Grouping) and isinstance(new, Grouping)) or has_drifted(running, new, policy.drift)
@@ -297,4 +303,6 @@ EVENTS: Final = EventFamily()
 
 
 def _plans_of(unit: EventUnit) -> tuple[EventPlan, ...]:
+    from graphtide_core.plans.events import EventPlan  # noqa: PLC0415 - as above
+
     return tuple(EventPlan(unit, place) for place in range(len(unit.patterns)))
