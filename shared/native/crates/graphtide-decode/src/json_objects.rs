@@ -311,6 +311,7 @@ impl JsonObjects {
             && matches!(wanted, Some(Step::Name(wanted))
                 if serde_json::from_slice::<String>(&rest[..length]).is_ok_and(|key| *key == **wanted));
         self.place = Place::Value { is_wanted };
+        self.line += line_feeds(&rest[..length]);
         self.start += length;
         Walk::Done
     }
@@ -422,4 +423,31 @@ fn wrong(reason: String) -> DecodeError {
 
 fn line_feeds(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with a text that comes in blocks of this size.
+    fn flaw_of(text: &[u8], size: usize) -> String {
+        let mut objects = JsonObjects::new(Box::new([Step::Name("a".into())]));
+        for block in text.chunks(size) {
+            objects.feed(block);
+            while objects.next().is_some() {}
+        }
+        _ = objects.finish();
+        objects.broken().map(ToString::to_string).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_lines_of_a_key_count_however_long_it_is_and_whatever_the_blocks() {
+        for length in [1, 2 * LONGEST_KEY] {
+            let text = format!("{{\"{}\n\n\": 1, ]", "k".repeat(length));
+            for size in [1, 7, text.len()] {
+                let flaw = flaw_of(text.as_bytes(), size);
+                assert!(flaw.contains("a ']' in line 3 does not belong there"), "{length}, {size}: {flaw}");
+            }
+        }
+    }
 }
