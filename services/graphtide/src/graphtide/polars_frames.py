@@ -70,14 +70,14 @@ def to_polars(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pl.
 
 
 def frame_of(table: pa.Table, unit: TimeUnit) -> pl.DataFrame:
-    """Return a table of matches as a data frame. Raises as `to_polars`."""
-    import pyarrow as pa  # noqa: PLC0415 - lists of matches do without
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-
+    """Return a table of matches as a data frame, which shares its columns. Raises as `to_polars`."""
     _require_polars()
     import polars as pl  # noqa: PLC0415 - optional
 
     if unit is TimeUnit.SECOND:
+        import pyarrow as pa  # noqa: PLC0415 - tables of other units need no look
+        import pyarrow.compute as pc  # noqa: PLC0415 - it takes as long to load as a frame to make
+
         for column in table.columns:
             if pa.types.is_timestamp(column.type):
                 _in_milliseconds([*pc.min_max(column.cast(pa.int64())).as_py().values()])
