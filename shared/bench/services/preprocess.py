@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 FLOWS = StreamName("flows")
 BATCHES_OF_LATENCY = 30
+_LOOK_SECONDS = 1
 EDGES_OF_A_BATCH = {4_000: 400_000, 1: 400_000}
 """By edges of a record: the batch that the job's own bounds give."""
 
@@ -79,8 +80,8 @@ class Bench:
         writer.flush(120)
         return topics
 
-    def run(self, topics: Topics, records: int, tasks: int = 0) -> list[float]:
-        """Read to the end; return the seconds of each batch."""
+    def run(self, topics: Topics, records: int, tasks: int = 0) -> tuple[list[float], float]:
+        """Read to the end; return the seconds of each batch, and those of the processor after the first one."""
         pace = Pace(records, 256 * 1024 * 1024, 5_000)
         checkpoint = str(self.folder / topics.prefix)
         task, division = Task(topics, FLOWS), read_division(self.log, topics, FLOWS)
@@ -88,8 +89,13 @@ class Bench:
             make_parts(self.log, topics, division, None)
         reading = Reading(self.connection, topics, FLOWS, task.source, pace, tasks, division)
         query = ordering_query(self.spark, reading, task, checkpoint).trigger(availableNow=True).start()
+        while query.lastProgress is None and not query.awaitTermination(_LOOK_SECONDS):
+            pass
+        before = processor_seconds()
         query.awaitTermination()
-        return [each.durationMs["triggerExecution"] / 1000 for each in query.recentProgress if "addBatch" in each.durationMs]
+        taken = processor_seconds() - before
+        progress = [each for each in query.recentProgress if "addBatch" in each.durationMs]
+        return [each.durationMs["triggerExecution"] / 1000 for each in progress], taken
 
     def ordered(self, topics: Topics) -> int:
         """Return how many edges are in the ordered stream, or in its parts."""
@@ -97,8 +103,8 @@ class Bench:
         names = ordered_names(FLOWS, read_division(self.log, topics, FLOWS))
         reader.assign({TopicPartition(topics.ordered(name), 0): 0 for name in names})
         found = 0
-        while records := reader.poll(1.0, 1000):
-            found += sum(ordered.header(record.headers).records for record in records)
+        while not reader.at_end():
+            found += sum(ordered.header(record.headers).records for record in reader.poll(1.0, 1000))
         reader.close()
         return found
 
@@ -125,17 +131,15 @@ def _is_spark(pid: int) -> bool:
 def throughput(
     bench: Bench, edges: int, edges_in_a_record: int, partitions: int, *, tasks: int = 0, parts: int = 0
 ) -> tuple[float, float]:
-    """Return edges a second of the full batches after the first, and microseconds of the processor an edge."""
+    """Return edges a second of the full batches after the first, and microseconds of the processor an edge after that."""
     topics = bench.filled(edges, edges_in_a_record, partitions, parts)
     records = EDGES_OF_A_BATCH[edges_in_a_record] // edges_in_a_record
-    before = processor_seconds()
-    batches = bench.run(topics, records, tasks)
-    taken = processor_seconds() - before
+    batches, taken = bench.run(topics, records, tasks)
     full = edges // edges_in_a_record // records
     waiting = 0 if partitions == 1 else edges_in_a_record * (partitions - 1)
-    if not edges - waiting <= bench.ordered(topics) <= edges:
-        raise SystemExit(f"{bench.ordered(topics)} of {edges} edges are in order")  # noqa: EM102 - the end of a script
-    return records * edges_in_a_record * (full - 1) / sum(batches[1:full]), taken / edges * 1e6
+    if not edges - waiting <= (found := bench.ordered(topics)) <= edges:
+        raise SystemExit(f"{found} of {edges} edges are in order")  # noqa: EM102 - the end of a script
+    return records * edges_in_a_record * (full - 1) / sum(batches[1:full]), taken / (edges - records * edges_in_a_record) * 1e6
 
 
 def sequencer(bench: Bench, edges: int) -> tuple[float, float]:
@@ -154,7 +158,7 @@ def sequencer(bench: Bench, edges: int) -> tuple[float, float]:
 def latency(bench: Bench) -> list[float]:
     """Return the seconds of small batches, the first ones left out."""
     topics = bench.filled(100 * (BATCHES_OF_LATENCY + 5), 10, 1)
-    batches = bench.run(topics, 10)
+    batches, _ = bench.run(topics, 10)
     return sorted(batches[5:])
 
 
