@@ -156,8 +156,8 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "neither sequencer nor Spark for a stream": (
         {"streams": {"names": ["flows"]}, "sequencer": ELSEWHERE},
-        "no service puts the stream flows in order: write preprocess.enabled: true and add it to preprocess.streams, or take it "
-        "out of sequencer.settings.elsewhere",
+        "no service puts the stream flows in order: write preprocess.enabled: true and add it to preprocess.streams, or take "
+        "it out of sequencer.settings.elsewhere",
     ),
     "two that count": (
         {"preprocess": {**SPARK, "settings": {"statistics": True}}, "sequencer": ELSEWHERE},
