@@ -105,7 +105,7 @@ impl Joins {
     }
 
     /// Takes tables that were replaced.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn refresh(&mut self) {
         for held in &mut self.tables {
             if held.version != held.shared.version() {

@@ -95,11 +95,8 @@ impl Statement {
             None => arena.alloc_slice_fill_copy(count, ValueRef::Null),
         };
         read(slots, arena, nulls)?;
-        // A record that the condition leaves out is looked up only if the condition reads a row.
-        if let Some(joins) = &*joins
-            && (joins.precede_condition() || program.is_of_stream(slots, arena))
-        {
-            joins.fill(slots, arena, |slots| program.time_of(slots, arena));
+        if let Some(joins) = &*joins {
+            join(joins, program, slots, arena);
         }
         let outcome = program.write((slots, arena), writer, target, (line, raw))?;
         *filtered += u64::from(outcome.is_filtered);
@@ -157,6 +154,14 @@ impl Statement {
     /// Attributes that the statement states and nobody asked for.
     pub(crate) fn others(&self) -> &[String] {
         &self.others
+    }
+}
+
+/// Gives a record its rows. One that the condition leaves out is looked up only if the condition reads a row.
+#[inline(never)]
+fn join<'r>(joins: &'r Joins, program: &'r Program, slots: &mut [ValueRef<'r>], arena: &'r Bump) {
+    if joins.precede_condition() || program.is_of_stream(slots, arena) {
+        joins.fill(slots, arena, |slots| program.time_of(slots, arena));
     }
 }
 

@@ -109,7 +109,8 @@ impl RecordTime {
     }
 
     /// The time of a record, by the values of its paths.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "each record has one; that JOIN reads it, too, must not make it a call")]
+    #[inline(always)]
     pub(crate) fn read<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> Result<Time, Refused> {
         let value = match &self.source {
             Source::Slot(slot) => slots[*slot],
