@@ -16,7 +16,7 @@ from graphtide_telemetry.names import Kind, Metric, entries
 FILE: Final = Path(__file__).parents[1] / "charts" / "graphtide" / "dashboards" / "graphtide.json"
 
 _ROWS: Final = {
-    "Edges": ("graphtide.ingestion.", "graphtide.sequencer.", "graphtide.preprocess."),
+    "Edges": ("graphtide.ingestion.", "graphtide.sequencer.", "graphtide.preprocess.", "graphtide.tables."),
     "Matching": ("graphtide.consumer.", "graphtide.matcher.", "graphtide.pattern.", "graphtide.partial_matches."),
     "Checkpoints": ("graphtide.checkpoint.",),
     "Control": ("graphtide.patterns", "graphtide.planner.", "graphtide.statistics."),
