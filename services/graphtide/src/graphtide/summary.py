@@ -62,7 +62,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         read: records read, those of no use too.
         records: edges, events and deletions taken by the matcher. Without a STREAM statement it is one for each record read,
-            less `dead_letters` and `duplicates`, and one more for each of `replaced`, which is a deletion and an insert.
+            less `dead_letters` and `duplicates`. Each of `replaced` counts twice, as a deletion and an insert.
         matches: matches reported, without retractions.
         seconds: from the first byte read to the last match written, without start-up and planning.
         records_per_second: `records` by `seconds`.
