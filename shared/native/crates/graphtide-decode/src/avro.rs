@@ -14,18 +14,14 @@ mod snappy;
 mod values;
 mod walk;
 
-use graphtide_graph::symbol::SharedSymbols;
-
-use crate::decoder::Options;
 use crate::error::{DecodeError, RowError, StatementError};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD};
 use crate::statement::around::TreeAround;
-use crate::statement::decoding::{Records, Sink};
+use crate::statement::decoding::{Output, Records, Sink};
 use crate::statement::paths::Step;
 use crate::statement::reading::Statement;
 use crate::statement::tree::PathTree;
 use crate::surroundings::{SchemaOf, Surroundings, Ungiven};
-use crate::writer::Writer;
 use container::{Container, not_avro};
 use plan::Plans;
 use schema::Schema;
@@ -39,8 +35,6 @@ const HEAD: usize = 5;
 /// Records of Avro that a statement reads.
 #[derive(Debug)]
 pub(crate) struct AvroRecords {
-    writer: Writer,
-    statement: Statement,
     tree: PathTree,
     around: Box<[TreeAround]>,
     /// Where records are in what is written; empty where it is a record itself, or a list of them.
@@ -122,18 +116,14 @@ impl Schemas {
 impl AvroRecords {
     /// Makes a reader; `stated` is the schema of messages, if the statement states it.
     pub(crate) fn new(
-        options: &Options,
-        symbols: &SharedSymbols,
-        statement: Statement,
+        statement: &Statement,
         (path, stated): (Option<Box<[Step]>>, Option<&str>),
         surroundings: Surroundings,
     ) -> Result<Self, DecodeError> {
         let stated = stated.map(|text| Known::read(text.as_bytes())).transpose().map_err(StatementError::new)?;
         Ok(Self {
-            writer: Writer::new(symbols.clone(), options.keep_raw, options.substitutes),
             tree: PathTree::new(&statement.paths.of_level(0)),
             around: TreeAround::all(&statement.paths),
-            statement,
             path: path.unwrap_or_default(),
             surroundings,
             schemas: Schemas { is_stated: stated.is_some(), known: stated.into_iter().map(|known| (0, known)).collect() },
@@ -143,9 +133,9 @@ impl AvroRecords {
     }
 
     /// Reads what a file has so far.
-    fn read_file(&mut self, file: &mut File, block: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
+    fn read_file(&mut self, file: &mut File, block: &[u8], sink: &mut Sink<'_, Statement>) -> Result<(), DecodeError> {
         let File { container, known } = file;
-        let Self { writer, statement, tree, around, path, surroundings, begun, .. } = self;
+        let Self { tree, around, path, surroundings, begun, .. } = self;
         let begun = *begun;
         container.feed(block);
         while let Some(block) = container.next(surroundings)? {
@@ -154,7 +144,7 @@ impl AvroRecords {
             }
             let Some(Known { schema, plans }) = known else { continue };
             let mut rest = &block.bytes[..];
-            sink.write(|target| {
+            sink.write(|Output { by: statement, writer, target }| {
                 for number in 1..=block.records {
                     let (whole, has_path) = (None, !path.is_empty());
                     let mut walk = Walk { statement, writer, target, tree, around, schema, plans, begun, whole, has_path };
@@ -172,8 +162,8 @@ impl AvroRecords {
     }
 
     /// Reads a message.
-    fn read_message(&mut self, message: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
-        let Self { writer, statement, tree, around, path, surroundings, schemas, begun, .. } = self;
+    fn read_message(&mut self, message: &[u8], sink: &mut Sink<'_, Statement>) -> Result<(), DecodeError> {
+        let Self { tree, around, path, surroundings, schemas, begun, .. } = self;
         let (begun, line) = (*begun, begun.0);
         let read = match message.split_first_chunk::<HEAD>() {
             None => Err("it breaks off".to_owned()),
@@ -183,7 +173,7 @@ impl AvroRecords {
                     Ok(place) => {
                         let Known { schema, plans } = &mut schemas.known[place].1;
                         let (whole, has_path) = (Some(message), !path.is_empty());
-                        let read = sink.write(|target| {
+                        let read = sink.write(|Output { by: statement, writer, target }| {
                             Walk { statement, writer, target, tree, around, schema, plans, begun, whole, has_path }
                                 .records(path, &mut rest)
                         });
@@ -194,14 +184,16 @@ impl AvroRecords {
             }
         };
         if let Err(reason) = read {
-            sink.write(|target| writer.reject(target, line, &RowError::Avro { reason }, message));
+            sink.write(|output| output.reject(line, &RowError::Avro { reason }, message));
         }
         Ok(())
     }
 }
 
 impl Records for AvroRecords {
-    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
+    type By = Statement;
+
+    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_, Statement>) -> Result<(), DecodeError> {
         let Some(first) = block.first() else { return Ok(()) };
         if matches!(self.form, Form::Unknown) {
             self.form = if *first == MESSAGE {
@@ -223,7 +215,7 @@ impl Records for AvroRecords {
                 } else {
                     let error = RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD };
                     let head = &message[..KEPT_OF_LONG_RECORD];
-                    sink.write(|target| self.writer.reject(target, self.begun.0, &error, head));
+                    sink.write(|output| output.reject(self.begun.0, &error, head));
                 }
             }
             Form::Unknown | Form::LongMessage => {}
@@ -231,7 +223,7 @@ impl Records for AvroRecords {
         Ok(())
     }
 
-    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<(), DecodeError> {
+    fn finish(&mut self, sink: &mut Sink<'_, Statement>) -> Result<(), DecodeError> {
         match std::mem::replace(&mut self.form, Form::Unknown) {
             Form::Unknown => Err(not_avro("it is empty".to_owned())),
             Form::File(file) => file.container.finish(),
@@ -240,24 +232,12 @@ impl Records for AvroRecords {
         }
     }
 
-    fn begin_piece(&mut self, line: u64) {
+    fn begin_piece(&mut self, line: u64, ordinal: u64) {
         self.form = Form::Unknown;
-        self.begun = (line, self.writer.ordinal());
+        self.begun = (line, ordinal);
     }
 
-    fn lines(&self, _: &[u8]) -> u64 {
-        (self.writer.ordinal() - self.begun.1).saturating_sub(1)
-    }
-
-    fn statement(&self) -> &Statement {
-        &self.statement
-    }
-
-    fn writer(&self) -> &Writer {
-        &self.writer
-    }
-
-    fn writer_mut(&mut self) -> &mut Writer {
-        &mut self.writer
+    fn lines(&self, _: &[u8], ordinal: u64) -> u64 {
+        (ordinal - self.begun.1).saturating_sub(1)
     }
 }

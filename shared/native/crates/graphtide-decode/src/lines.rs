@@ -3,7 +3,6 @@
 //! A line that the pattern does not take is a bad record. Other fields are as in CSV: a value has the type that its text looks
 //! like. Ends, labels, ids and times are read of the text. Cost: one pass of the pattern over each line.
 
-use graphtide_graph::symbol::SharedSymbols;
 use regex_automata::Input;
 use regex_automata::meta::Regex;
 use regex_automata::util::captures::Captures;
@@ -14,10 +13,9 @@ use crate::decoder::Options;
 use crate::error::{DecodeError, RowError};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter};
 use crate::statement::csv::{CsvStatement, Record};
-use crate::statement::decoding::{Records, Sink};
+use crate::statement::decoding::{Output, Records, Sink};
 use crate::statement::reading::Statement;
 use crate::types::Projection;
-use crate::writer::{Target, Writer};
 
 /// Takes lines apart.
 pub(crate) trait LinePattern {
@@ -32,8 +30,6 @@ pub(crate) trait LinePattern {
 #[derive(Clone, Debug)]
 pub(crate) struct Lines<P> {
     splitter: Splitter,
-    writer: Writer,
-    statement: CsvStatement,
     pattern: P,
     /// Of each field that is read: where it is among those of a line.
     places: Vec<Option<usize>>,
@@ -42,24 +38,17 @@ pub(crate) struct Lines<P> {
 
 impl<P: LinePattern> Lines<P> {
     /// Makes a reader of lines; `names` are those of the fields that the statement reads.
-    pub(crate) fn new(
-        options: &Options,
-        symbols: &SharedSymbols,
-        (statement, names): (CsvStatement, Vec<String>),
-        (pattern, places): (P, Vec<Option<usize>>),
-    ) -> Self {
+    pub(crate) fn new(options: &Options, names: Vec<String>, (pattern, places): (P, Vec<Option<usize>>)) -> Self {
         Self {
             splitter: Splitter::new(None).without_comments(&options.comment),
-            writer: Writer::new(symbols.clone(), options.keep_raw, options.substitutes),
-            statement,
             pattern,
             places,
             read: Projection::new(names, Vec::new()),
         }
     }
 
-    fn drain(&mut self, last: bool, target: &mut Target<'_>) {
-        let Self { splitter, writer, statement, pattern, places, read, .. } = self;
+    fn drain(&mut self, last: bool, output: &mut Output<'_, '_, CsvStatement>) {
+        let Self { splitter, pattern, places, read } = self;
         loop {
             let piece = if let Some(piece) = splitter.next() {
                 piece
@@ -74,7 +63,7 @@ impl<P: LinePattern> Lines<P> {
                         Ok(fields) => {
                             let (columns, nulls, has_decimal_comma) = (&*read, &[][..], false);
                             let record = Record { line, bytes, fields, places, columns, nulls, has_decimal_comma };
-                            statement.take(writer, target, &record);
+                            output.by.take(output.writer, output.target, &record);
                             continue;
                         }
                         Err(error) => (line, bytes, error),
@@ -86,42 +75,32 @@ impl<P: LinePattern> Lines<P> {
                 }
                 Piece::OpenQuote { line, bytes } => (line, bytes, RowError::OpenQuote),
             };
-            writer.reject(target, line, &error, bytes);
+            output.reject(line, &error, bytes);
         }
     }
 }
 
 impl<P: LinePattern> Records for Lines<P> {
-    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
+    type By = CsvStatement;
+
+    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_, CsvStatement>) -> Result<(), DecodeError> {
         self.splitter.feed(block);
-        sink.write(|target| self.drain(false, target));
+        sink.write(|output| self.drain(false, output));
         Ok(())
     }
 
-    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<(), DecodeError> {
-        sink.write(|target| self.drain(true, target));
+    fn finish(&mut self, sink: &mut Sink<'_, CsvStatement>) -> Result<(), DecodeError> {
+        sink.write(|output| self.drain(true, output));
         Ok(())
     }
 
-    fn begin_piece(&mut self, line: u64) {
+    fn begin_piece(&mut self, line: u64, _: u64) {
         self.splitter.restart(line);
         self.splitter.expect_mark();
     }
 
     fn columns(&self) -> Option<&[String]> {
         self.pattern.columns()
-    }
-
-    fn statement(&self) -> &Statement {
-        &self.statement.statement
-    }
-
-    fn writer(&self) -> &Writer {
-        &self.writer
-    }
-
-    fn writer_mut(&mut self) -> &mut Writer {
-        &mut self.writer
     }
 }
 
@@ -163,15 +142,10 @@ impl LinePattern for RegexPattern {
     }
 }
 
-/// Lines that a statement reads by a regular expression.
-pub(crate) fn regex_lines(
-    options: &Options,
-    symbols: &SharedSymbols,
-    statement: Statement,
-    regex: Regex,
-) -> Lines<RegexPattern> {
+/// Lines that a regular expression takes apart, and the statement over their fields.
+pub(crate) fn regex_lines(options: &Options, statement: Statement, regex: Regex) -> (Lines<RegexPattern>, CsvStatement) {
     let (statement, names) = CsvStatement::new(statement);
     let pattern = RegexPattern::new(regex);
     let places = names.iter().map(|name| pattern.columns.iter().position(|column| column == name)).collect();
-    Lines::new(options, symbols, (statement, names), (pattern, places))
+    (Lines::new(options, names, (pattern, places)), statement)
 }

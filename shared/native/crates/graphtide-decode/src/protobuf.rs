@@ -12,19 +12,16 @@ mod values;
 mod wire;
 
 use bumpalo::Bump;
-use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 use smallvec::SmallVec;
 
-use crate::decoder::Options;
 use crate::error::{DecodeError, RowError, StatementError};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD};
 use crate::statement::around::TreeAround;
-use crate::statement::decoding::{Records, Sink};
+use crate::statement::decoding::{Output, Records, Sink};
 use crate::statement::paths::Step;
 use crate::statement::reading::Statement;
 use crate::statement::tree::PathTree;
-use crate::writer::{Target, Writer};
 use descriptor::{Descriptor, Field, Kind, Place};
 use plan::Plans;
 use values::{Reading, is_written_as};
@@ -39,8 +36,6 @@ const LONGEST_LENGTH: usize = 10;
 /// Messages of Protobuf that a statement reads.
 #[derive(Debug)]
 pub(crate) struct ProtobufRecords {
-    writer: Writer,
-    statement: Statement,
     tree: PathTree,
     around: Box<[TreeAround]>,
     /// Where records are in a message; empty where it is a record itself.
@@ -58,9 +53,7 @@ pub(crate) struct ProtobufRecords {
 impl ProtobufRecords {
     /// Makes a reader of a message by its name in a descriptor set.
     pub(crate) fn new(
-        options: &Options,
-        symbols: &SharedSymbols,
-        statement: Statement,
+        statement: &Statement,
         path: Option<Box<[Step]>>,
         (descriptor, message): (&[u8], &str),
     ) -> Result<Self, DecodeError> {
@@ -68,10 +61,8 @@ impl ProtobufRecords {
         let path = path.unwrap_or_default();
         descriptor.check(&path).map_err(StatementError::new)?;
         Ok(Self {
-            writer: Writer::new(symbols.clone(), options.keep_raw, options.substitutes),
             tree: PathTree::new(&statement.paths.of_level(0)),
             around: TreeAround::all(&statement.paths),
-            statement,
             path,
             descriptor,
             plans: Plans::default(),
@@ -85,7 +76,7 @@ impl ProtobufRecords {
     }
 
     /// Reads the messages of a file that are whole.
-    fn read_file(&mut self, target: &mut Target<'_>) -> Result<(), DecodeError> {
+    fn read_file(&mut self, output: &mut Output<'_, '_, Statement>) -> Result<(), DecodeError> {
         loop {
             let rest = &self.buffer[self.start..];
             let place = self.passed + self.start as u64;
@@ -105,7 +96,7 @@ impl ProtobufRecords {
             let head = rest.len() - behind.len();
             let buffer = std::mem::take(&mut self.buffer);
             let message = &buffer[self.start + head..self.start + head + length];
-            let read = self.read_message(message, message, target);
+            let read = self.read_message(message, message, output);
             self.buffer = buffer;
             self.start += head + length;
             read.map_err(|flaw| not_protobuf(format!("the message at byte {place}: {flaw}")))?;
@@ -113,21 +104,21 @@ impl ProtobufRecords {
     }
 
     /// Reads the message of a piece.
-    fn read_piece(&mut self, target: &mut Target<'_>) {
+    fn read_piece(&mut self, output: &mut Output<'_, '_, Statement>) {
         let whole = std::mem::take(&mut self.buffer);
         let message = if whole.first() == Some(&CONFLUENT) { without_head(&whole) } else { Ok(&whole[..]) };
-        if let Err(flaw) = message.and_then(|message| self.read_message(message, &whole, target)) {
+        if let Err(flaw) = message.and_then(|message| self.read_message(message, &whole, output)) {
             let error = RowError::Protobuf { reason: flaw };
-            self.writer.reject(target, self.line, &error, &whole);
+            output.reject(self.line, &error, &whole);
         }
         self.buffer = whole;
         self.buffer.clear();
     }
 
     /// Writes the records of a message; `whole` is what dead letters have.
-    fn read_message(&mut self, message: &[u8], whole: &[u8], target: &mut Target<'_>) -> Result<(), Flaw> {
+    fn read_message(&mut self, message: &[u8], whole: &[u8], output: &mut Output<'_, '_, Statement>) -> Result<(), Flaw> {
         let path = std::mem::take(&mut self.path);
-        let read = self.walk(self.descriptor.root, &path, (message, whole), target, 0);
+        let read = self.walk(self.descriptor.root, &path, (message, whole), output, 0);
         self.path = path;
         read
     }
@@ -137,14 +128,14 @@ impl ProtobufRecords {
         place: Place,
         steps: &[Step],
         (mut bytes, whole): (&[u8], &[u8]),
-        target: &mut Target<'_>,
+        output: &mut Output<'_, '_, Statement>,
         depth: usize,
     ) -> Result<(), Flaw> {
         if depth > DEEPEST {
             return Err(DEEP);
         }
-        let [Step::Name(name), behind @ ..] = steps else { return self.record(place, bytes, whole, target) };
-        self.read_around(place, steps, bytes, depth)?;
+        let [Step::Name(name), behind @ ..] = steps else { return self.record(place, bytes, whole, output) };
+        self.read_around(output.by, place, steps, bytes, depth)?;
         let found = self.descriptor.fields(place).iter().find(|field| field.name == *name).cloned();
         let Some(Field { kind, number, is_repeated, oneof, .. }) = found else { return Ok(()) };
         let (Kind::Message(inner) | Kind::Group(inner)) = kind else { return Ok(()) };
@@ -160,7 +151,7 @@ impl ProtobufRecords {
                     if found == number && is_repeated && is_written_as(&kind, is_repeated, wire) =>
                 {
                     if wanted.is_none_or(|wanted| wanted == count) {
-                        self.walk(inner, behind, (inside, whole), target, depth + 1)?;
+                        self.walk(inner, behind, (inside, whole), output, depth + 1)?;
                     }
                     count = count.saturating_add(1);
                 }
@@ -175,15 +166,22 @@ impl ProtobufRecords {
         }
         match &*parts {
             [] => Ok(()),
-            [one] => self.walk(inner, behind, (one, whole), target, depth + 1),
+            [one] => self.walk(inner, behind, (one, whole), output, depth + 1),
             // Messages that follow one another are merged.
-            several => self.walk(inner, behind, (&several.concat(), whole), target, depth + 1),
+            several => self.walk(inner, behind, (&several.concat(), whole), output, depth + 1),
         }
     }
 
     /// Reads what is read of a message around records, from which these steps lead to them.
-    fn read_around(&mut self, place: Place, steps: &[Step], message: &[u8], depth: usize) -> Result<(), Flaw> {
-        let Self { statement, around, plans, descriptor, .. } = self;
+    fn read_around(
+        &mut self,
+        statement: &Statement,
+        place: Place,
+        steps: &[Step],
+        message: &[u8],
+        depth: usize,
+    ) -> Result<(), Flaw> {
+        let Self { around, plans, descriptor, .. } = self;
         let Some((level, around)) = TreeAround::find(around, steps) else { return Ok(()) };
         let plan = plans.of_object(level, place, descriptor, &around.tree);
         plans.records += 1;
@@ -204,14 +202,17 @@ impl ProtobufRecords {
             .any(|field| field.number == number && field.oneof == oneof && is_written_as(&field.kind, field.is_repeated, wire))
     }
 
-    fn line_of(&self) -> u64 {
-        if self.is_piece { self.line } else { self.writer.ordinal() + 1 }
-    }
-
     /// Writes or rejects a record.
-    fn record(&mut self, place: Place, message: &[u8], whole: &[u8], target: &mut Target<'_>) -> Result<(), Flaw> {
-        let line = self.line_of();
-        let Self { statement, writer, plans, tree, around, descriptor, .. } = self;
+    fn record(
+        &mut self,
+        place: Place,
+        message: &[u8],
+        whole: &[u8],
+        output: &mut Output<'_, '_, Statement>,
+    ) -> Result<(), Flaw> {
+        let Output { by: statement, writer, target } = output;
+        let line = if self.is_piece { self.line } else { writer.ordinal() + 1 };
+        let Self { plans, tree, around, descriptor, .. } = self;
         let around = &*around;
         let plan = plans.of_object(0, place, descriptor, tree);
         plans.records += 1;
@@ -250,7 +251,9 @@ fn without_head(whole: &[u8]) -> Result<&[u8], Flaw> {
 }
 
 impl Records for ProtobufRecords {
-    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
+    type By = Statement;
+
+    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_, Statement>) -> Result<(), DecodeError> {
         if self.is_too_long {
             return Ok(());
         }
@@ -259,46 +262,34 @@ impl Records for ProtobufRecords {
         self.start = 0;
         self.buffer.extend_from_slice(block);
         if !self.is_piece {
-            return sink.write(|target| self.read_file(target));
+            return sink.write(|output| self.read_file(output));
         }
         if self.buffer.len() > MAX_RECORD {
             self.is_too_long = true;
             let error = RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD };
-            sink.write(|target| self.writer.reject(target, self.line, &error, &self.buffer[..KEPT_OF_LONG_RECORD]));
+            sink.write(|output| output.reject(self.line, &error, &self.buffer[..KEPT_OF_LONG_RECORD]));
         }
         Ok(())
     }
 
-    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<(), DecodeError> {
+    fn finish(&mut self, sink: &mut Sink<'_, Statement>) -> Result<(), DecodeError> {
         if !self.is_piece {
             let is_whole = self.start == self.buffer.len();
             return if is_whole { Ok(()) } else { Err(not_protobuf("it breaks off within a message".to_owned())) };
         }
         if !self.is_too_long {
-            sink.write(|target| self.read_piece(target));
+            sink.write(|output| self.read_piece(output));
         }
         Ok(())
     }
 
-    fn begin_piece(&mut self, line: u64) {
+    fn begin_piece(&mut self, line: u64, _: u64) {
         self.buffer.clear();
         (self.is_piece, self.line, self.start, self.is_too_long) = (true, line, 0, false);
     }
 
-    fn lines(&self, _: &[u8]) -> u64 {
+    fn lines(&self, _: &[u8], _: u64) -> u64 {
         0
-    }
-
-    fn statement(&self) -> &Statement {
-        &self.statement
-    }
-
-    fn writer(&self) -> &Writer {
-        &self.writer
-    }
-
-    fn writer_mut(&mut self) -> &mut Writer {
-        &mut self.writer
     }
 }
 

@@ -6,8 +6,6 @@
 //! comes twice the last counts. Messages are lines: those that are counted in octets, as RFC 6587 has them, are not. Cost: one
 //! pass over a line.
 
-use graphtide_graph::symbol::SharedSymbols;
-
 use crate::csv::fields::{Fields, FieldsOf};
 use crate::decoder::Options;
 use crate::error::RowError;
@@ -73,14 +71,14 @@ struct Message<'a> {
     message: &'a str,
 }
 
-/// Messages of syslog that a statement reads.
-pub(crate) fn syslog_lines(options: &Options, symbols: &SharedSymbols, statement: Statement) -> Lines<SyslogPattern> {
+/// Messages of syslog, and the statement over their fields.
+pub(crate) fn syslog_lines(options: &Options, statement: Statement) -> (Lines<SyslogPattern>, CsvStatement) {
     let (statement, wanted) = CsvStatement::of(statement, wanted);
     let names = wanted.iter().map(name_of).collect();
     let spans = vec![(0, 0); wanted.len()];
     let places = (0..wanted.len()).map(Some).collect();
     let pattern = SyslogPattern { wanted: wanted.into(), text: String::new(), spans, fields: Fields::default() };
-    Lines::new(options, symbols, (statement, names), (pattern, places))
+    (Lines::new(options, names, (pattern, places)), statement)
 }
 
 fn wanted(steps: &[Step]) -> Option<Wanted> {

@@ -6,18 +6,15 @@
 //! text can grow. An element that is not written as XML has it is a bad record. Memory: one tag of up to [`MAX_RECORD`]. Cost:
 //! each byte is looked at a constant number of times.
 
-use graphtide_graph::symbol::SharedSymbols;
 use memchr::{memchr, memchr_iter, memmem};
 
 use crate::csv::fields::Fields;
-use crate::decoder::Options;
 use crate::error::{DecodeError, RowError};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD};
 use crate::statement::csv::{CsvStatement, Record};
-use crate::statement::decoding::{Records, Sink};
+use crate::statement::decoding::{Output, Records, Sink};
 use crate::statement::reading::Statement;
 use crate::types::Projection;
-use crate::writer::{Target, Writer};
 
 /// What is passed over, by how it begins and ends.
 const PASSED: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
@@ -35,8 +32,6 @@ pub(crate) struct XmlRows {
     /// What ends what is passed over.
     until: Option<&'static [u8]>,
     scan: Scan,
-    writer: Writer,
-    statement: CsvStatement,
     read: Projection,
     places: Vec<Option<usize>>,
     fields: Fields,
@@ -67,27 +62,26 @@ enum Tag {
 }
 
 impl XmlRows {
-    /// Makes a reader of the elements called `row`.
-    pub(crate) fn new(options: &Options, symbols: &SharedSymbols, statement: Statement, row: &str) -> Self {
+    /// Makes a reader of the elements called `row`; returns it with the statement over their attributes.
+    pub(crate) fn new(statement: Statement, row: &str) -> (Self, CsvStatement) {
         let (statement, read) = CsvStatement::new(statement);
-        Self {
+        let rows = Self {
             row: row.into(),
             buffer: Vec::new(),
             start: 0,
             line: 1,
             until: None,
             scan: Scan::default(),
-            writer: Writer::new(symbols.clone(), options.keep_raw, options.substitutes),
-            statement,
             places: (0..read.len()).map(Some).collect(),
             spans: vec![(0, 0); read.len()],
             read: Projection::new(read, Vec::new()),
             fields: Fields::default(),
             text: String::new(),
-        }
+        };
+        (rows, statement)
     }
 
-    fn drain(&mut self, target: &mut Target<'_>) {
+    fn drain(&mut self, output: &mut Output<'_, '_, CsvStatement>) {
         loop {
             if let Some(end) = self.until {
                 let Some(place) = memmem::find(&self.buffer[self.start..], end) else {
@@ -112,13 +106,13 @@ impl XmlRows {
                 Tag::Open => return,
                 Tag::Passed(end) => self.until = Some(end),
                 Tag::Whole(length) => {
-                    self.element(length, target);
+                    self.element(length, output);
                     self.pass(length);
                 }
                 Tag::TooLong => {
                     let error = RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD };
                     let head = &self.buffer[self.start..self.start + KEPT_OF_LONG_RECORD];
-                    self.writer.reject(target, self.line, &error, head);
+                    output.reject(self.line, &error, head);
                     self.pass(MAX_RECORD);
                     self.until = Some(b">");
                 }
@@ -133,8 +127,8 @@ impl XmlRows {
     }
 
     /// Writes or rejects the record that a tag is, if it begins an element of the name.
-    fn element(&mut self, length: usize, target: &mut Target<'_>) {
-        let Self { row, buffer, start, line, writer, statement, read, places, fields, text, spans, .. } = self;
+    fn element(&mut self, length: usize, output: &mut Output<'_, '_, CsvStatement>) {
+        let Self { row, buffer, start, line, read, places, fields, text, spans, .. } = self;
         let bytes = &buffer[*start..*start + length];
         let Some(rest) = bytes[1..].strip_prefix(row.as_bytes()) else { return };
         if !matches!(rest[0], b' ' | b'\t' | b'\r' | b'\n' | b'/' | b'>') {
@@ -147,9 +141,9 @@ impl XmlRows {
                 let fields = fields.of_places(text, spans.iter().copied());
                 let (nulls, has_decimal_comma) = (&[][..], false);
                 let record = Record { line: *line, bytes, fields, places, columns: read, nulls, has_decimal_comma };
-                statement.take(writer, target, &record);
+                output.by.take(output.writer, output.target, &record);
             }
-            Err(error) => writer.reject(target, *line, &error, bytes),
+            Err(error) => output.reject(*line, &error, bytes),
         }
     }
 }
@@ -252,15 +246,17 @@ fn referred(name: &str) -> Option<char> {
 }
 
 impl Records for XmlRows {
-    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError> {
+    type By = CsvStatement;
+
+    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_, CsvStatement>) -> Result<(), DecodeError> {
         self.buffer.drain(..self.start);
         self.start = 0;
         self.buffer.extend_from_slice(block);
-        sink.write(|target| self.drain(target));
+        sink.write(|output| self.drain(output));
         Ok(())
     }
 
-    fn finish(&mut self, _: &mut Sink<'_>) -> Result<(), DecodeError> {
+    fn finish(&mut self, _: &mut Sink<'_, CsvStatement>) -> Result<(), DecodeError> {
         if self.until.is_some() || self.start < self.buffer.len() {
             let reason = "it breaks off within a tag or a comment".to_owned();
             return Err(DecodeError::NotThisFormat { format: "XML", reason });
@@ -268,20 +264,8 @@ impl Records for XmlRows {
         Ok(())
     }
 
-    fn begin_piece(&mut self, line: u64) {
+    fn begin_piece(&mut self, line: u64, _: u64) {
         self.buffer.clear();
         (self.start, self.line, self.until, self.scan) = (0, line, None, Scan::default());
-    }
-
-    fn statement(&self) -> &Statement {
-        &self.statement.statement
-    }
-
-    fn writer(&self) -> &Writer {
-        &self.writer
-    }
-
-    fn writer_mut(&mut self) -> &mut Writer {
-        &mut self.writer
     }
 }

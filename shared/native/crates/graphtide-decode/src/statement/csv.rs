@@ -48,6 +48,12 @@ pub(crate) struct Record<'r, F> {
     pub(crate) has_decimal_comma: bool,
 }
 
+impl AsRef<Statement> for CsvStatement {
+    fn as_ref(&self) -> &Statement {
+        &self.statement
+    }
+}
+
 impl CsvStatement {
     /// Makes a reader of a statement; returns it with the names of the columns that it reads.
     pub(crate) fn new(statement: Statement) -> (Self, Vec<String>) {

@@ -6,38 +6,57 @@ use graphtide_graph::symbol::SharedSymbols;
 use memchr::memchr_iter;
 
 use super::reading::Statement;
-use crate::decoder::Decoder;
-use crate::error::DecodeError;
+use crate::decoder::{Decoder, Options};
+use crate::error::{DecodeError, RowError};
 use crate::writer::{Target, Writer};
 
 /// Where records go, while nothing is written to it: then others may look up labels.
-pub(crate) struct Sink<'t> {
+pub(crate) struct Sink<'s, B> {
+    by: &'s mut B,
+    writer: &'s mut Writer,
     symbols: SharedSymbols,
-    batch: &'t mut EdgeBatch,
-    dead: &'t mut Vec<DeadLetter>,
+    batch: &'s mut EdgeBatch,
+    dead: &'s mut Vec<DeadLetter>,
 }
 
-impl Sink<'_> {
+/// Where records go while they are written: what reads them, what numbers and writes them, and to what.
+pub(crate) struct Output<'o, 't, B> {
+    pub(crate) by: &'o mut B,
+    pub(crate) writer: &'o mut Writer,
+    pub(crate) target: &'o mut Target<'t>,
+}
+
+impl<B> Sink<'_, B> {
     /// Lets records be written. What asks others, who may wait for labels themselves, comes before.
-    pub(crate) fn write<R>(&mut self, write: impl FnOnce(&mut Target<'_>) -> R) -> R {
-        let Self { symbols, batch, dead } = self;
-        write(&mut Target { symbols: &mut symbols.lock(), batch, dead })
+    pub(crate) fn write<R>(&mut self, write: impl FnOnce(&mut Output<'_, '_, B>) -> R) -> R {
+        let Self { by, writer, symbols, batch, dead } = self;
+        write(&mut Output { by, writer, target: &mut Target { symbols: &mut symbols.lock(), batch, dead } })
+    }
+}
+
+impl<B> Output<'_, '_, B> {
+    /// Rejects a record.
+    pub(crate) fn reject(&mut self, line: u64, error: &RowError, bytes: &[u8]) {
+        self.writer.reject(self.target, line, error, bytes);
     }
 }
 
 /// How the bytes of a format become records of a statement.
 pub(crate) trait Records {
+    /// What reads a record: the statement, or one over fields.
+    type By: AsRef<Statement>;
+
     /// Takes a block, and writes what it makes whole.
-    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_>) -> Result<(), DecodeError>;
+    fn feed(&mut self, block: &[u8], sink: &mut Sink<'_, Self::By>) -> Result<(), DecodeError>;
 
     /// Writes what the end of the stream, or of a piece of it, makes whole.
-    fn finish(&mut self, sink: &mut Sink<'_>) -> Result<(), DecodeError>;
+    fn finish(&mut self, sink: &mut Sink<'_, Self::By>) -> Result<(), DecodeError>;
 
-    /// Begins the next piece; see [`Decoder::begin_piece`].
-    fn begin_piece(&mut self, line: u64);
+    /// Begins the next piece, whose first record has this ordinal; see [`Decoder::begin_piece`].
+    fn begin_piece(&mut self, line: u64, ordinal: u64);
 
-    /// How many lines a piece has; see [`Decoder::lines`].
-    fn lines(&self, piece: &[u8]) -> u64 {
+    /// How many lines a piece has, of which the next record would have this ordinal; see [`Decoder::lines`].
+    fn lines(&self, piece: &[u8], _ordinal: u64) -> u64 {
         memchr_iter(b'\n', piece).count() as u64
     }
 
@@ -45,73 +64,77 @@ pub(crate) trait Records {
     fn columns(&self) -> Option<&[String]> {
         None
     }
-
-    /// The statement that reads them.
-    fn statement(&self) -> &Statement;
-
-    /// What numbers and writes them.
-    fn writer(&self) -> &Writer;
-
-    /// The same, to change it.
-    fn writer_mut(&mut self) -> &mut Writer;
 }
 
 /// The decoder of such records.
-#[derive(Clone, Debug)]
-pub(crate) struct ByStatement<R>(pub(crate) R);
+#[derive(Debug)]
+pub(crate) struct ByStatement<R: Records> {
+    records: R,
+    by: R::By,
+    writer: Writer,
+}
+
+impl<R: Records> ByStatement<R> {
+    /// Makes the decoder of records, with what reads them.
+    pub(crate) fn new((records, by): (R, R::By), options: &Options, symbols: &SharedSymbols) -> Self {
+        Self { records, by, writer: Writer::new(symbols.clone(), options.keep_raw, options.substitutes) }
+    }
+}
 
 impl<R: Records> Decoder for ByStatement<R> {
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        let symbols = self.0.writer().symbols.clone();
-        self.0.feed(block, &mut Sink { symbols, batch, dead })
+        let Self { records, by, writer } = self;
+        let symbols = writer.symbols.clone();
+        records.feed(block, &mut Sink { by, writer, symbols, batch, dead })
     }
 
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        let symbols = self.0.writer().symbols.clone();
-        self.0.finish(&mut Sink { symbols, batch, dead })
+        let Self { records, by, writer } = self;
+        let symbols = writer.symbols.clone();
+        records.finish(&mut Sink { by, writer, symbols, batch, dead })
     }
 
     fn begin_piece(&mut self, line: u64) {
-        self.0.begin_piece(line);
+        self.records.begin_piece(line, self.writer.ordinal());
     }
 
     fn lines(&self, piece: &[u8]) -> u64 {
-        self.0.lines(piece)
+        self.records.lines(piece, self.writer.ordinal())
     }
 
     fn columns(&self) -> Option<&[String]> {
-        self.0.columns()
+        self.records.columns()
     }
 
     fn has_ids(&self) -> bool {
-        self.0.statement().has_ids()
+        self.by.as_ref().has_ids()
     }
 
     fn has_operations(&self) -> bool {
-        self.0.statement().has_operations()
+        self.by.as_ref().has_operations()
     }
 
     fn has_zoneless_times(&self) -> bool {
-        self.0.statement().had_zoneless()
+        self.by.as_ref().had_zoneless()
     }
 
     fn discovered(&self) -> &[String] {
-        self.0.statement().others()
+        self.by.as_ref().others()
     }
 
     fn filtered(&self) -> u64 {
-        self.0.statement().filtered()
+        self.by.as_ref().filtered()
     }
 
     fn ordinal(&self) -> u64 {
-        self.0.writer().ordinal()
+        self.writer.ordinal()
     }
 
     fn accept_until(&mut self, latest: Time) {
-        self.0.writer_mut().accept_until(latest);
+        self.writer.accept_until(latest);
     }
 
     fn start_at(&mut self, ordinal: u64) {
-        self.0.writer_mut().start_at(ordinal);
+        self.writer.start_at(ordinal);
     }
 }

@@ -79,23 +79,25 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
         }
         "regex" => {
             let regex = regex::compile(form.pattern.as_deref().unwrap_or_default()).map_err(StatementError::from)?;
-            Box::new(ByStatement(regex_lines(&options, symbols, statement, regex)))
+            Box::new(ByStatement::new(regex_lines(&options, statement, regex), &options, symbols))
         }
-        "syslog" => Box::new(ByStatement(syslog_lines(&options, symbols, statement))),
+        "syslog" => Box::new(ByStatement::new(syslog_lines(&options, statement), &options, symbols)),
         "avro" => {
             let of_records = (form.path_of_records()?, form.schema.as_deref());
-            Box::new(ByStatement(AvroRecords::new(&options, symbols, statement, of_records, surroundings)?))
+            let records = AvroRecords::new(&statement, of_records, surroundings)?;
+            Box::new(ByStatement::new((records, statement), &options, symbols))
         }
         "protobuf" => {
             let descriptor = form.descriptor.as_deref().and_then(|text| text.strip_prefix(WRITTEN)).and_then(read_base64);
             let descriptor = descriptor.ok_or_else(|| StatementError::new("DESCRIPTOR is not written in base 64"))?;
             let of_message = (&*descriptor, form.message.as_deref().unwrap_or_default());
             let path = form.path_of_records()?;
-            Box::new(ByStatement(ProtobufRecords::new(&options, symbols, statement, path, of_message)?))
+            let records = ProtobufRecords::new(&statement, path, of_message)?;
+            Box::new(ByStatement::new((records, statement), &options, symbols))
         }
         "xml" => {
             let row = form.row.as_deref().unwrap_or_default();
-            Box::new(ByStatement(XmlRows::new(&options, symbols, statement, row)))
+            Box::new(ByStatement::new(XmlRows::new(statement, row), &options, symbols))
         }
         "csv" | "zeek" => Box::new(CsvDecoder::new(options, dialect, symbols.clone()).by(statement)),
         "arrow" | "parquet" => {

@@ -47,6 +47,12 @@ impl Clone for Statement {
     }
 }
 
+impl AsRef<Self> for Statement {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 impl Statement {
     /// Compiles a statement for a format whose fields are read so. `clocks` are those of the zones that it names, and `tables`
     /// those that it joins.
