@@ -340,8 +340,8 @@ def test_an_answer_over_http_says_it_and_so_does_the_status_of_the_stream(kind: 
     assert {key: answer["ordering"][key] for key in sent.ordered} == sent.ordered
 
     def count() -> dict[str, int]:
-        standing = http.get(f"/api/v1/streams/{name}").json()["standing"] or {}
-        return {key: standing.get(key, 0) for key in ("read", *sent.counted)}
+        counted = http.get(f"/api/v1/streams/{name}").json()["standing"] or {}
+        return {key: counted.get(key, 0) for key in ("read", *sent.counted)}
 
     wait_until(lambda: count() == {"read": len(records), **sent.counted}, 120, pause=0.1)
     if sent.counted.get("ordered"):
