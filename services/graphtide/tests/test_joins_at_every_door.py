@@ -216,13 +216,13 @@ def test_tasks_on_spark(spark: SparkSession, sample: Sample) -> None:
             for task in batch.column("task").to_pylist():
                 given, taken = pickle.loads(task)  # noqa: S301 - written below
                 blocks = BlockReader(statement=statement_of(given, folder)).blocks(taken)
-                yield rows.read_batch("flows", map(rows.block_row, blocks))
+                yield rows.read_batch(rows.block_row("flows", block) for block in blocks)
 
     frame = spark.createDataFrame([(pickle.dumps((statement, records)),)], "task binary").coalesce(1)
     read_rows: list[Row] = []
     ordinal = 0
     for row in frame.mapInArrow(read_blocks, rows.READ).collect():
-        block = rows.block_of(rows.ReadRow(row.kind, row.place, bytes(row.head), bytes(row.body)))
+        block = rows.block_of(rows.ReadRow(row.stream, row.kind, row.place, bytes(row.head), bytes(row.body)))
         decoded = block.decoded("raw", Symbols(), block.head.attributes, ordinal)
         assert [piece.refused for piece in decoded.pieces if piece.refused] == []
         assert decoded.edges is not None

@@ -189,7 +189,7 @@ def test_tasks_on_spark_read_all_samples_as_the_oracle(spark: SparkSession, subt
             for name, task in zip(batch.column("name").to_pylist(), batch.column("task").to_pylist(), strict=True):
                 statement, records = pickle.loads(task)  # noqa: S301 - written above
                 blocks = BlockReader(statement=statement_of(statement)).blocks(records)
-                yield rows.read_batch(name, map(rows.block_row, blocks))
+                yield rows.read_batch(rows.block_row(name, block) for block in blocks)
 
     frame = spark.createDataFrame(given, "name string, task binary").coalesce(1)
     found = frame.mapInArrow(read_blocks, rows.READ).collect()
@@ -198,7 +198,7 @@ def test_tasks_on_spark_read_all_samples_as_the_oracle(spark: SparkSession, subt
             ordinal = filtered = 0
             read: list[Row] = []
             for row in (each for each in found if each.stream == name):
-                block = rows.block_of(rows.ReadRow(row.kind, row.place, bytes(row.head), bytes(row.body)))
+                block = rows.block_of(rows.ReadRow(row.stream, row.kind, row.place, bytes(row.head), bytes(row.body)))
                 decoded = block.decoded("raw", Symbols(), block.head.attributes, ordinal)
                 assert [piece.refused for piece in decoded.pieces if piece.refused] == []
                 assert decoded.edges is not None
