@@ -1,8 +1,7 @@
 """A local pattern finds in the parts of a stream what it finds in the whole, through the services that divide and order it.
 
-The engines match here, on what the workers wrote to the log, which are killed again and again, and on what the job on Spark
-wrote, each batch in a new process. `test_locality_against_oracle`
-has the proof that a pattern is local.
+The engines match here on what was written to the log. Workers wrote it that are killed again and again, or the job on Spark,
+each batch in a new process. `test_locality_against_oracle` has the proof that a pattern is local.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_native.spec import columns
 from graphtide_preprocess.application.divided import make_parts
-from graphtide_preprocess.application.micro_batch import Task
+from graphtide_preprocess.application.micro_batch import OrderingTask
 from graphtide_query.families import family_of
 from graphtide_query.planner import plan
 from graphtide_testing.dividing_stage import DividingStage
@@ -138,7 +137,7 @@ def on_spark(pattern: AnyPattern, bodies: Sequence[bytes], key: PartKey, parts: 
     stage.write(registering(TOPICS, reader_of(pattern, stage.clock.now())))
     make_parts(stage.log, TOPICS, stage.division, None)
     reads = tuple(pattern.attributes)
-    job = Job(stage.log, Task(TOPICS, FLOWS), True, rng.randrange(1, 4), reads=reads, division=stage.division)
+    job = Job(stage.log, OrderingTask(TOPICS, FLOWS), True, rng.randrange(1, 4), reads=reads, division=stage.division)
     for body in bodies:
         stage.send(body)
         job.read()

@@ -27,7 +27,7 @@ from graphtide_preprocess.adapters.query import ordering_query, spread_keys
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import RELIED_ON
 from graphtide_preprocess.application.divided import make_parts, read_division
-from graphtide_preprocess.application.micro_batch import Counting, Task
+from graphtide_preprocess.application.micro_batch import Counting, OrderingTask
 from graphtide_preprocess.application.offsets import Offsets, Pace
 from graphtide_preprocess.application.status import read_status
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
@@ -89,8 +89,8 @@ class SparkStage:
         writer.flush(60)
         writer.close()
 
-    def task(self, **more: Any) -> Task:
-        return Task(self.topics, FLOWS, ordering=self.ordering, counting=Counting(10**6, 0.0), **more)
+    def task(self, **more: Any) -> OrderingTask:
+        return OrderingTask(self.topics, FLOWS, ordering=self.ordering, counting=Counting(10**6, 0.0), **more)
 
     def run(self, **more: Any) -> None:
         """Let the job do all there is now."""
@@ -233,7 +233,7 @@ DIVIDED = """STREAM flows EDGE (a)-['one']->(b) EDGE (b)-['back']->(a) AT at IN 
 
 @pytest.mark.parametrize("key", ["user", "VERTEX"])
 def test_parts_are_ordered_side_by_side_as_in_ingestion(spark_stage: Callable[..., Any], key: str) -> None:
-    """Late edges aside, which depend on where batches begin."""
+    """No edge is late here: which ones are depends on where batches begin."""
     stage, ingestion = spark_stage(1000, partitions=2), DividingStage(DIVIDED.format(key=key), 2, 1000, most_records=1000)
     record = StatementRecord.of(text := ingestion.statement, parse_streams(text)[0], 1, ManualClock().now())
     stage.send([Message(stage.topics.statements, key, encode_statement(record)) for key in statement_keys(1)])

@@ -21,7 +21,7 @@ from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.progress_reports import progress_of
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
 from graphtide_preprocess.application.committing import MicroBatchWriter
-from graphtide_preprocess.application.micro_batch import Arrived, Counting, StreamOrder, Task
+from graphtide_preprocess.application.micro_batch import Arrived, Counting, OrderingTask, StreamOrder
 from graphtide_preprocess.domain.blocks import BlockReader
 from graphtide_preprocess.domain.registered import last_statement, statement_of
 from graphtide_query import parse_streams
@@ -130,7 +130,7 @@ def test_versions_of_a_statement_read_and_order_as_in_the_built_in_sequencer(see
     ordering, clock = Ordering(3, IDLE, 1000), ManualClock()
     options = Sequencing(ordering=ordering, linger_seconds=0, poll_seconds=0)
     worker = SequencingWorker(expected, TOPICS, FLOWS, clock, options)
-    job = Job(found, Task(TOPICS, FLOWS, ordering=ordering), forgets, reads=("bytes",))
+    job = Job(found, OrderingTask(TOPICS, FLOWS, ordering=ordering), forgets, reads=("bytes",))
     worker.open()
     for version, (text, records) in enumerate(zip(VERSIONS, write_versions(seed), strict=True), 1):
         for log in (expected, found):
@@ -181,7 +181,7 @@ def test_features_are_those_of_the_built_in_sequencer(seed: int, *, forgets: boo
                 write(log, [raw.encode_reset(TOPICS.raw(FLOWS), Reset(0))])
     ordering = Ordering(idle_seconds=IDLE)
     sequence(built_in, ordering)
-    Job(job, Task(TOPICS, FLOWS, ordering=ordering), forgets=forgets, records_in_a_batch=3).run()
+    Job(job, OrderingTask(TOPICS, FLOWS, ordering=ordering), forgets=forgets, records_in_a_batch=3).run()
     expected = ordered_edges(built_in, TOPICS, FLOWS)
     assert {"sent", "fan", "surge"} <= {name for each in expected for name, value in each.attributes if value}
     assert {"burst", "fan"} <= {each.label for each in expected}
@@ -221,7 +221,7 @@ def test_batches_give_the_edges_letters_and_counts_of_the_built_in_sequencer(nam
     ordering = Ordering(lateness, IDLE, 1000)
     expected, found = log_with(messages), log_with(messages)
     sequence(expected, ordering)
-    Job(found, Task(TOPICS, FLOWS, ordering=ordering, counting=Counting(10**6, 0.0)), forgets).run()
+    Job(found, OrderingTask(TOPICS, FLOWS, ordering=ordering, counting=Counting(10**6, 0.0)), forgets).run()
     assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
     assert any(edge.is_event for edge in ordered_edges(found, TOPICS, FLOWS)) == (stream.events > 0)
     assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
@@ -242,7 +242,7 @@ def test_batches_end_epochs_where_the_built_in_sequencer_ends_them(name: str, fo
     ordering = Ordering(lateness, IDLE, 1000)
     expected, found = log_with(messages), log_with(messages)
     sequence(expected, ordering)
-    Job(found, Task(TOPICS, FLOWS, ordering=ordering, counting=Counting(10**6, 0.0)), forgets).run()
+    Job(found, OrderingTask(TOPICS, FLOWS, ordering=ordering, counting=Counting(10**6, 0.0)), forgets).run()
     assert {edge.epoch for edge in ordered_edges(expected, TOPICS, FLOWS)} == {0, 1, 2}
     assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
     assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
@@ -259,7 +259,9 @@ def test_no_stream_is_forgotten_because_batches_take_long(name: str) -> None:
     ordering = Ordering(lateness, IDLE, 1000)
     expected, found = log_with(messages), log_with(messages)
     sequence(expected, ordering)
-    Job(found, Task(TOPICS, FLOWS, ordering=ordering), records_in_a_batch=2, milliseconds_of_a_batch=int(IDLE * 100_000)).run()
+    Job(
+        found, OrderingTask(TOPICS, FLOWS, ordering=ordering), records_in_a_batch=2, milliseconds_of_a_batch=int(IDLE * 100_000)
+    ).run()
     assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
     assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
 
@@ -267,7 +269,7 @@ def test_no_stream_is_forgotten_because_batches_take_long(name: str) -> None:
 def test_who_is_silent_in_the_log_while_others_speak_is_not_waited_for_however_fast_batches_are() -> None:
     line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
     log = log_with([said_by(b"p", line % 1), said_by(b"q", line % 2)])
-    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), milliseconds_of_a_batch=0)
+    job = Job(log, OrderingTask(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), milliseconds_of_a_batch=0)
     job.read()
     assert [edge.ts for edge in ordered_edges(log, TOPICS, FLOWS)] == [1]
     job.now += int(IDLE * 1000)
@@ -279,7 +281,7 @@ def test_who_is_silent_in_the_log_while_others_speak_is_not_waited_for_however_f
 def test_who_spoke_while_a_batch_was_taken_and_is_read_later_is_waited_for() -> None:
     line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
     log = log_with([said_by(b"p", line % 1), said_by(b"q", line % 1)])
-    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), records_in_a_batch=2)
+    job = Job(log, OrderingTask(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), records_in_a_batch=2)
     job.read()
     job.now += int(IDLE * 100_000)
     write(log, [*(said_by(b"q", line % ts) for ts in range(2, 8)), said_by(b"p", line % 2)])
@@ -309,14 +311,14 @@ def test_with_several_partitions_the_edges_are_those_of_the_built_in_sequencer_b
     ordering = Ordering(50, IDLE, 10_000)
     expected, found = log_with(messages, 3), log_with(messages, 3)
     sequence(expected, ordering)
-    Job(found, Task(TOPICS, FLOWS, ordering=ordering), records_in_a_batch=500).run()
+    Job(found, OrderingTask(TOPICS, FLOWS, ordering=ordering), records_in_a_batch=500).run()
     assert sorted(ordered_edges(found, TOPICS, FLOWS)) == sorted(ordered_edges(expected, TOPICS, FLOWS))
     assert sorted(letters(found, TOPICS, FLOWS), key=repr) == sorted(letters(expected, TOPICS, FLOWS), key=repr)
 
 
 def test_a_turn_that_was_committed_is_not_written_again() -> None:
     log = log_with(RawStream(10).messages(TOPICS, FLOWS, 10))
-    task = Task(TOPICS, FLOWS)
+    task = OrderingTask(TOPICS, FLOWS)
     blocks = list(BlockReader().blocks(records_of(log, TOPICS.raw(FLOWS))))
     first = StreamOrder(task).micro_batch(KeptInMemory(), Arrived(1000, 1000, blocks))
     again = StreamOrder(task).micro_batch(KeptInMemory(), Arrived(1000, 1000, blocks))
@@ -328,10 +330,10 @@ def test_a_turn_that_was_committed_is_not_written_again() -> None:
 def test_a_checkpoint_that_did_not_write_the_topic_is_refused() -> None:
     messages = RawStream(11).messages(TOPICS, FLOWS, 20)
     log = log_with(messages)
-    Job(log, Task(TOPICS, FLOWS)).run()
+    Job(log, OrderingTask(TOPICS, FLOWS)).run()
     written = ordered_edges(log, TOPICS, FLOWS)
     with pytest.raises(FatalError, match="do not belong together"):
-        Job(log, Task(TOPICS, FLOWS), records_in_a_batch=7).run()
+        Job(log, OrderingTask(TOPICS, FLOWS), records_in_a_batch=7).run()
     assert ordered_edges(log, TOPICS, FLOWS) == written
 
 
@@ -339,13 +341,13 @@ def test_a_topic_that_the_built_in_sequencer_wrote_is_refused() -> None:
     log = log_with(RawStream(12).messages(TOPICS, FLOWS, 20))
     sequence(log, Ordering(0, IDLE))
     with pytest.raises(FatalError, match="do not belong together"):
-        Job(log, Task(TOPICS, FLOWS)).run()
+        Job(log, OrderingTask(TOPICS, FLOWS)).run()
 
 
 def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_widens_it() -> None:
     messages = RawStream(13, bad=0).messages(TOPICS, FLOWS, 100)
     log = log_with([register(), *messages])
-    job = Job(log, Task(TOPICS, FLOWS, projects=True))
+    job = Job(log, OrderingTask(TOPICS, FLOWS, projects=True))
     job.run()
     edges = ordered_edges(log, TOPICS, FLOWS)
     assert {edge.label for edge in edges if edge.op == "insert"} == {"http"}
@@ -368,7 +370,7 @@ def test_ids_are_remembered_for_as_long_as_the_longest_window() -> None:
     line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x", "id": "%s"}'
     values = [line % pair for pair in ((0, b"e"), (19, b"e"), (20, b"e"), (21, b"f"))]
     log = log_with([register(), *(Message(TOPICS.raw(FLOWS), None, value, partition=0) for value in values)])
-    Job(log, Task(TOPICS, FLOWS), records_in_a_batch=1, forgets=True).run()
+    Job(log, OrderingTask(TOPICS, FLOWS), records_in_a_batch=1, forgets=True).run()
     assert [(edge.ts, edge.id) for edge in ordered_edges(log, TOPICS, FLOWS)] == [(0, "e"), (20, "e"), (21, "f")]
 
 
@@ -376,7 +378,7 @@ def test_a_checkpoint_of_a_newer_version_is_refused_by_name() -> None:
     kept = KeptInMemory()
     kept.keep_head(b'{"identity": "x", "form": 9}')
     with pytest.raises(FatalError, match="form 9"):
-        StreamOrder(Task(TOPICS, FLOWS)).micro_batch(kept, Arrived(0, 0))
+        StreamOrder(OrderingTask(TOPICS, FLOWS)).micro_batch(kept, Arrived(0, 0))
 
 
 @pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each batch in a new process"])
@@ -390,7 +392,7 @@ def test_what_a_pattern_reads_is_there_among_any_invented_names(many: int, in_a_
     invented = [message(ts, **{f"a{ts}_{n}": 1 for n in range(many)}, zone=ts) for ts in (1, 2)]
     log = log_with([register("q", "MATCH (v)-[e]->(w) WHERE e.zone > 0 ON flows WINDOW 20"), *invented])
     write(log, [message(ts, zone=ts, plain=ts) for ts in (3, 4, 5)])
-    Job(log, Task(TOPICS, FLOWS, ordering=Ordering(2, IDLE)), forgets, in_a_batch, reads=("zone",)).run()
+    Job(log, OrderingTask(TOPICS, FLOWS, ordering=Ordering(2, IDLE)), forgets, in_a_batch, reads=("zone",)).run()
     edges = [(edge.id, dict(edge.attributes)) for edge in ordered_edges(log, TOPICS, FLOWS)]
     assert [id for id, _ in edges] == ["e1", "e2", "e3", "e4", "e5"]
     assert [found["zone"] for _, found in edges] == [1, 2, 3, 4, 5]
@@ -403,7 +405,7 @@ def test_the_trace_of_a_raw_record_goes_on_in_the_ordered_one(*, forgets: bool) 
     line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
     traced = Message(TOPICS.raw(FLOWS), None, line % 2, (("traceparent", trace.encode()),), 0)
     log = log_with([said_by(b"p", line % 1), traced, said_by(b"p", line % 3)])
-    Job(log, Task(TOPICS, FLOWS), forgets=forgets).run()
+    Job(log, OrderingTask(TOPICS, FLOWS), forgets=forgets).run()
     headers = [ordered.header(record.headers) for record in records_of(log, TOPICS.ordered(FLOWS))]
     found = [each for header in headers for each in header.traces]
     # Where this process records traces, its own span goes on with the trace.
@@ -413,7 +415,7 @@ def test_the_trace_of_a_raw_record_goes_on_in_the_ordered_one(*, forgets: bool) 
 def test_what_became_of_a_micro_batch_is_measured() -> None:
     lines = [b'{"ts": %d, "src": "a", "dst": "b", "label": "x", "id": "%d"}' % (ts, ts % 4) for ts in range(1, 6)]
     log = log_with([said_by(b"p", line) for line in (*lines, b"{")])
-    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(1, IDLE)))
+    job = Job(log, OrderingTask(TOPICS, FLOWS, ordering=Ordering(1, IDLE)))
     job.read()
     measured = job.order.measured
     assert (measured.stream, measured.records) == (FLOWS, 6)

@@ -15,7 +15,7 @@ from graphtide_ordering.ordering import Ordering
 from graphtide_ordering.progress_reports import progress_of
 from graphtide_preprocess.application.committing import read_begun
 from graphtide_preprocess.application.divided import make_parts, read_division
-from graphtide_preprocess.application.micro_batch import Task
+from graphtide_preprocess.application.micro_batch import OrderingTask
 from graphtide_preprocess.application.status import read_status
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.dividing_stage import DividingStage
@@ -56,13 +56,13 @@ class Both:
         ingestion = DividingStage(text, partitions, lateness, most_records=MANY)
         log = MemoryLog()
         log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(FLOWS, partitions=partitions)])
-        found = cls(ingestion, Job(log, Task(TOPICS, FLOWS, ordering=Ordering(lateness, IDLE))))
+        found = cls(ingestion, Job(log, OrderingTask(TOPICS, FLOWS, ordering=Ordering(lateness, IDLE))))
         found.write(*ingestion.read(TOPICS.statements), alone=True)
         division = read_division(log, TOPICS, FLOWS)
         assert division is not None
         make_parts(log, TOPICS, division, None)
         if registers:
-            found.write(registered())
+            found.write(register_reader())
         found.job = Job(log, found.job.task, forgets, MANY, division=division, reads=("bytes",))
         return found
 
@@ -111,7 +111,7 @@ def bare(letter: tuple[object, ...]) -> tuple[object, ...]:
     return letter[:3]
 
 
-def registered() -> Message:
+def register_reader() -> Message:
     """Return a pattern."""
     return registering(TOPICS, registration(READER, ManualClock().now()))
 

@@ -30,7 +30,7 @@ from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import session
 from graphtide_preprocess.application.divided import make_parts, read_division
-from graphtide_preprocess.application.micro_batch import Task
+from graphtide_preprocess.application.micro_batch import OrderingTask
 from graphtide_preprocess.application.offsets import Pace
 from graphtide_preprocess.domain.registered import ordered_names
 from graphtide_query import parse_streams
@@ -84,7 +84,7 @@ class Bench:
         """Read to the end; return the seconds of each batch, and those of the processor after the first one."""
         pace = Pace(records, 256 * 1024 * 1024, 5_000)
         checkpoint = str(self.folder / topics.prefix)
-        task, division = Task(topics, FLOWS), read_division(self.log, topics, FLOWS)
+        task, division = OrderingTask(topics, FLOWS), read_division(self.log, topics, FLOWS)
         if division is not None:
             make_parts(self.log, topics, division, None)
         reading = Reading(self.connection, topics, FLOWS, task.source, pace, tasks, division)

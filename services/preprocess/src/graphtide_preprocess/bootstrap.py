@@ -23,7 +23,7 @@ from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import session
 from graphtide_preprocess.application.divided import make_parts, read_division
-from graphtide_preprocess.application.micro_batch import Counting, Task
+from graphtide_preprocess.application.micro_batch import Counting, OrderingTask
 from graphtide_preprocess.application.offsets import Pace
 from graphtide_preprocess.application.status import read_status
 from graphtide_preprocess.domain.registered import ordered_names
@@ -93,7 +93,7 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
     connection = settings.kafka.connection(NAME)
     ahead = Ahead(settings.unit, settings.max_ahead_seconds_of.get(stream, settings.max_ahead_seconds))
     most_ticks = Duration(settings.longest_window_seconds, "s").ticks_at_least(settings.unit)
-    task = Task(
+    task = OrderingTask(
         topics,
         stream,
         unit=settings.unit,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from graphtide_preprocess.application.committing import MicroBatchWriter
-from graphtide_preprocess.application.micro_batch import Arrived, StreamOrder, Task
+from graphtide_preprocess.application.micro_batch import Arrived, OrderingTask, StreamOrder
 from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following
 from graphtide_preprocess.domain.blocks import BlockReader
 from graphtide_preprocess.domain.registered import last_statement, ordered_names, statement_of
@@ -75,7 +75,7 @@ class Job:
 
     decodes_apart: ClassVar[bool] = True
     log: Log
-    task: Task
+    task: OrderingTask
     forgets: bool = False
     records_in_a_batch: int = 10
     milliseconds_of_a_batch: int = 10

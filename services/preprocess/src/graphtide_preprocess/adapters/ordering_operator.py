@@ -19,7 +19,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from graphtide_preprocess.adapters import rows
 from graphtide_preprocess.adapters.log_ranges import log_of, records_between
 from graphtide_preprocess.application.committing import MicroBatchWriter
-from graphtide_preprocess.application.micro_batch import Arrived, StreamOrder, Task
+from graphtide_preprocess.application.micro_batch import Arrived, OrderingTask, StreamOrder
 from graphtide_preprocess.domain.registered import statement_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from graphtide_wire.topics import Topics
     from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, TimerValues, ValueState
 
-_ORDERS: dict[Task, StreamOrder] = {}
+_ORDERS: dict[OrderingTask, StreamOrder] = {}
 """Copies of states, by what is done; a copy that is not the last is not used."""
 
 _WRITERS: dict[tuple[KafkaConnection, Topics, StreamName], MicroBatchWriter] = {}
@@ -87,7 +87,7 @@ class OrderingOperator(StatefulProcessor):
     def __init__(
         self,
         connection: KafkaConnection,
-        tasks: Mapping[str, Task],
+        tasks: Mapping[str, OrderingTask],
         telemetry: TelemetrySettings | None = None,
         tables: str | None = None,
     ) -> None:
@@ -115,7 +115,7 @@ class OrderingOperator(StatefulProcessor):
     def close(self) -> None:
         """Do nothing: the state is Spark's."""
 
-    def _read_arrived(self, task: Task, given: Iterable[Row]) -> Arrived:
+    def _read_arrived(self, task: OrderingTask, given: Iterable[Row]) -> Arrived:
         source = task.source
         instant = rows.Instant(0, None)
         blocks, patterns = [], []
@@ -138,7 +138,7 @@ class OrderingOperator(StatefulProcessor):
         changes = [(name, value) for _, name, value in sorted(patterns, key=lambda change: change[0])]
         return Arrived(instant.at, instant.as_of, blocks, changes, statement_of(instant.statement, self._tables), records)
 
-    def _writer(self, task: Task) -> MicroBatchWriter:
+    def _writer(self, task: OrderingTask) -> MicroBatchWriter:
         key = self._connection, task.topics, task.stream
         found = _WRITERS.get(key)
         if found is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from graphtide_preprocess.application.micro_batch import Task
+    from graphtide_preprocess.application.micro_batch import OrderingTask
 
 MOST_TASKS: Final = 64
 """Tasks that order parts of a stream; with more parts, each task orders several."""
@@ -35,7 +35,7 @@ _CANDIDATES: Final = 64
 
 
 def ordering_query(
-    session: SparkSession, reading: Reading, task: Task, checkpoint: str, telemetry: TelemetrySettings | None = None
+    session: SparkSession, reading: Reading, task: OrderingTask, checkpoint: str, telemetry: TelemetrySettings | None = None
 ) -> DataStreamWriter:
     """Return the query, to be given a trigger and started; its progress has what it measured, as `rows.MEASURED`.
 

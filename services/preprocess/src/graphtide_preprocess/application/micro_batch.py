@@ -81,7 +81,7 @@ class Counting:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class OrderingTask:
     """What is to be done with one stream.
 
     Attributes:
@@ -180,7 +180,7 @@ class StreamOrder:
         measured: counts and times of the last micro-batch.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: OrderingTask) -> None:
         """Start with nothing in memory."""
         self._task = task
         self._packing = Packing(task.topics.ordered(task.stream), task.unit, task.most_edges)
