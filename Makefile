@@ -17,10 +17,8 @@ NATIVE_PYTHON := $(shell find $(NATIVE)/python -name '*.py' -o -name '*.pyi' -o 
 PURE_SOURCES := $(shell find shared/*/src services/*/src -name '*.py' -o -name '*.lark') $(wildcard packaging/graphtide/*)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' packaging/graphtide/pyproject.toml)
 SOURCES := shared services e2e_tests
-# Tests wait for servers for much of their time, so there are two workers for each core; override with `make test WORKERS=1`.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
-# How the extension is compiled: as it is shipped. `tests` takes half the time, for machines that build it to test and throw it away.
-PROFILE ?= release
+# Tests wait for servers for a third of their time, so there are three workers for two cores; override with `make test WORKERS=1`.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(-(-3 * (os.cpu_count() or 1) // 2))')
 
 .PHONY: help
 help:  ## list the targets
@@ -116,7 +114,7 @@ chart-smoke: servers-ready $(HELM)  ## run every pod of the chart as processes, 
 
 include k8s/operators.mk
 # Operators to install, and kubectl's context; if empty, the current one.
-OPERATORS ?= strimzi cert-manager redis-operator spark-operator
+OPERATORS ?= strimzi cert-manager redis-operator
 CONTEXT ?=
 ON_CLUSTER := $(if $(CONTEXT),--context $(CONTEXT))
 HELM_ON_CLUSTER := $(if $(CONTEXT),--kube-context $(CONTEXT))
@@ -189,14 +187,8 @@ fmt: setup  ## format the sources
 checks: setup  ## lint, types and imports, two at a time
 	@$(MAKE) --no-print-directory --jobs=2 types lint imports
 
-# Tests of the packages take most of the time, and wait for much of it. So the rest is done meanwhile, one by one.
 .PHONY: ci
-ci: servers-ready $(HELM)  ## everything that must hold before a change lands
-	@$(MAKE) --no-print-directory --jobs=2 test-packages besides
-
-.PHONY: besides
-besides:
-	@$(MAKE) --no-print-directory --jobs=1 types lint imports test-crates
+ci: checks test  ## everything that must hold before a change lands
 	@$(BIN)/python -m graphtide_testing.chart_smoke --helm $(HELM) --where-possible
 
 .PHONY: preprocess
@@ -309,10 +301,10 @@ libraries:
 
 compiled:
 	@VIRTUAL_ENV=$(VENV) $(STEP) 'compiling the native extension' \
-	  $(BIN)/maturin develop --profile $(PROFILE) --uv --skip-install --quiet --manifest-path $(EXTENSION)
+	  $(BIN)/maturin develop --release --uv --skip-install --quiet --manifest-path $(EXTENSION)
 
 $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
-	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --uv --quiet --manifest-path $(EXTENSION)
+	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --release --uv --quiet --manifest-path $(EXTENSION)
 	$(INSTALL) --editable shared/testing --editable shared/telemetry \
 	  --editable shared/log --editable shared/serving --editable shared/ordering --editable shared/matcher_host \
 	  --editable "services/planner[kubernetes]" --editable services/statistics --editable services/admin_api \

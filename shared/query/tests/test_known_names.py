@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
-from graphtide_query import parse_subgraphs
+from graphtide_query import parse, parse_subgraphs
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 
 
@@ -27,6 +27,15 @@ def test_labels_never_seen_are_reported_once_each_with_the_nearest_name() -> Non
         "no edge of label 'htp' among the last 20 edges; did you mean http?",
         "no edge of label 'telnet' among the last 20 edges",
         "no vertex of label 'ipp' among the last 20 edges; did you mean ip?",
+    ]
+
+
+def test_types_of_events_are_called_so() -> None:
+    (pattern,) = parse("PATTERN p SEQ(f:fial, s:success) WHERE f.usr = s.usr ON s WITHIN 1m")
+    snapshot = StatisticsSnapshot(edges=20, types={EdgeType(None, each, None): 10 for each in ("fail", "success")})
+    assert list(SeenNames.of(snapshot, ["user"]).lacking(AskedNames.of(pattern))) == [
+        "no event of type 'fial' among the last 20 events; did you mean fail?",
+        "no event with attribute 'usr' among the last 20 events; did you mean user?",
     ]
 
 

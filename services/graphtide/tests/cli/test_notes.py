@@ -23,7 +23,11 @@ CASES = {
         "no edge of label 'pya' among the first 2 edges; did you mean pay?",
     ),
     "label of a query": ("QUERY p r(x, y) <- pya+(x, y). ON s WINDOW(1h)", EDGES, "no edge of label 'pya' among the first 2"),
-    "type of events": ("PATTERN p SEQ(x: logni, y: logout) ON s WITHIN 1s", EVENTS, "'logni' among the first 2 edges; did you"),
+    "type of events": (
+        "PATTERN p SEQ(x: logni, y: logout) ON s WITHIN 1s",
+        EVENTS,
+        "no event of type 'logni' among",
+    ),
     "text for a number": ("PATTERN p MATCH (a)-[x:pay]->(b) WHERE x.value > '90' ON s WINDOW 10s", EDGES, NUMBERS),
     "texts for a number": ("PATTERN p MATCH (a)-[x:pay]->(b) WHERE x.value IN ['9'] ON s WINDOW 10s", EDGES, NUMBERS),
     "text for a number of components": (

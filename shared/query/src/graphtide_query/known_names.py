@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 class AskedNames:
     """The names in a pattern, each once: labels of its edges and vertices, attributes of its edges.
 
-    `as_texts` are the attributes that it compares only with texts.
+    `as_texts` are the attributes that it compares only with texts. A pattern `of_events` has their types in place of labels.
     """
 
     edges: tuple[str, ...] = ()
     vertices: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
     as_texts: tuple[str, ...] = ()
+    of_events: bool = False
 
     @classmethod
     def of(cls, pattern: AnyPattern) -> AskedNames:
@@ -38,7 +39,7 @@ class AskedNames:
         texts = tuple(sorted(attributes_as_texts(pattern)))
         family = family_of(pattern)
         edges, vertices = (_sort_names(each) for each in (family.edge_labels(pattern), family.vertex_labels(pattern)))
-        return cls(edges, vertices, pattern.attributes, texts)
+        return cls(edges, vertices, pattern.attributes, texts, bool(family.event_names(pattern)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +73,18 @@ class SeenNames:
         """
         if not self.records:
             return
+        record, name_of = ("event", "type") if asked.of_events else ("edge", "label")
         wanted = (
             []
             if "" in self.edges
-            else [("edge of label", asked.edges, self.edges), ("vertex of label", asked.vertices, self.vertices)]
+            else [(f"{record} of {name_of}", asked.edges, self.edges), ("vertex of label", asked.vertices, self.vertices)]
         )
         if self.attributes is not None:
-            wanted.append(("edge with attribute", asked.attributes, self.attributes))
+            wanted.append((f"{record} with attribute", asked.attributes, self.attributes))
         for what, named, seen in wanted:
             for name in named:
                 if name not in seen:
-                    yield f"no {what} {name!r} among the {which} {self.records:,} edges{_hint(name, seen)}"
+                    yield f"no {what} {name!r} among the {which} {self.records:,} {record}s{_hint(name, seen)}"
 
 
 def notes(asked: AskedNames, seen: SeenNames | None, numbers: Container[str], which: str = "last") -> list[str]:
