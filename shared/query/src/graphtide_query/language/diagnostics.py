@@ -238,7 +238,7 @@ def _name_expected(accepted: Collection[str]) -> tuple[str, ...]:
     if "RELOAD" in names:
         words.append(CLAUSE_OF_TABLE)
         names -= OF_TABLE
-    if "ON" in names and "_AS" in names:
+    if names == {"ON", "_AS"}:
         return ("ON", "AS")
     if "FORWARD" in names and "BACKWARD" not in names:
         return ("-->", "-[label]->")
