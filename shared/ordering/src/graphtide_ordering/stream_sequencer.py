@@ -51,6 +51,7 @@ places, as they might have anyway.
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -102,9 +103,13 @@ class StreamSequencer:
         verdicts: which of its records are awaited.
     """
 
-    def __init__(self, ordering: Ordering) -> None:
-        """Start before the first record; call `restore` for every partition, `replay`, then `open`."""
+    def __init__(self, ordering: Ordering, *, is_part: bool = False) -> None:
+        """Start before the first record; call `restore` for every partition, `replay`, then `open`.
+
+        Records of a part of a stream were divided before, group by group, and are taken so.
+        """
         self._ordering = ordering
+        self._is_part = is_part
         self._decoder = RawDecoder(ordering.ahead)
         self._statements: Mapping[int, Statement] = {}
         self._duplicates: Duplicates | None = None
@@ -285,7 +290,8 @@ class StreamSequencer:
         place = self._partitions[group.partition]
         decoded = self._decoder.decode(group, place.ordinal, self._statement(place.version_at(place.next)))
         self._output.left_out += self._decoder.left_out - before
-        self.take_decoded(decoded, now)
+        # What was refused before the division was counted by the divider.
+        self.take_decoded(replace(decoded, refused_before=0) if self._is_part else decoded, now)
 
     def read(self, attributes: Iterable[str]) -> None:
         """Keep these attributes of later records, beside any others: patterns read them."""
@@ -444,7 +450,7 @@ class StreamSequencer:
         left = len(decoded.pieces) - taken
         if decoded.edges is None:
             return left
-        if _knows_newest(decoded.pieces[taken]):
+        if self._is_part or _knows_newest(decoded.pieces[taken]):
             return 1
         if self.pending + len(decoded.edges) - row > self._ordering.most_pending:
             return 1

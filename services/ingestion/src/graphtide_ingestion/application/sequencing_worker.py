@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from graphtide_core.merged_streams import whole_of
+from graphtide_core.merged_streams import part_in, whole_of
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.stream_windows import StreamWindows
 from graphtide_core.time import TimeUnit
@@ -118,7 +118,7 @@ class SequencingWorker:
         self._registered: RegisteredLookbacks | None = None
         self._statements: StreamStatements | None = None
         self._places: dict[int, TopicPartition] = {}
-        self._stream_sequencer = StreamSequencer(options.ordering)
+        self._stream_sequencer = StreamSequencer(options.ordering, is_part=part_in(stream) is not None)
         self._ordering = options.ordering
         self._windows = (0, 0)
         self._stream_windows = StreamWindows()
@@ -151,7 +151,7 @@ class SequencingWorker:
         self._transactor, self._reader, self._places = opening.transactor, opening.reader, opening.places
         self._registered, self._statements, reader = opening.registered, opening.statements, opening.reader
         self._windows = self._registered.longest(self._whole, self._options.unit)
-        self._stream_sequencer = StreamSequencer(self._options.ordering)
+        self._stream_sequencer = StreamSequencer(self._options.ordering, is_part=part_in(self._stream) is not None)
         self._ordering, self._statement_version, self._stream_windows = self._options.ordering, 0, StreamWindows()
         self._stream_sequencer.read(self._registered.attributes(self._whole))
         self._stream_sequencer.know(self._statements.versions)

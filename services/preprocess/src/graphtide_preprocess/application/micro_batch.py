@@ -186,7 +186,7 @@ class StreamOrder:
         self._packing = Packing(task.topics.ordered(task.stream), task.unit, task.most_edges)
         self._symbols = Symbols()
         self._history = History(self._symbols, 0, 0)
-        self._sequencer = StreamSequencer(task.ordering)
+        self._sequencer = StreamSequencer(task.ordering, is_part=task.is_part)
         self._identity = ""
         self._micro_batch = -1
         self._read: frozenset[str] = frozenset()
@@ -239,7 +239,7 @@ class StreamOrder:
             self._symbols = Symbols()
             self._history = History(self._symbols, 0, 0, epoch)
         self._micro_batch = -1
-        self._sequencer = StreamSequencer(self._ordering(head))
+        self._sequencer = StreamSequencer(self._ordering(head), is_part=self._task.is_part)
         found = [KeptWaiting.read(kept.waiting.get(each.arrival)) for each in head.waiting]
         waiting = [EdgeBatch.unpack(each.edges, self._symbols, head.attributes, each.ordinal) for each in found]
         self._sequencer.thaw(head.sequencer, waiting)
