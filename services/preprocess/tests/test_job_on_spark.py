@@ -231,7 +231,7 @@ DIVIDED = """STREAM flows EDGE (a)-['one']->(b) EDGE (b)-['back']->(a) AT at IN 
   ID id DELETE WHERE gone SET n = n, user = user PARTITION BY {key} PARTS 3"""
 
 
-@pytest.mark.parametrize("key", ["user", "VERTEX"])
+@pytest.mark.parametrize("key", ["user", pytest.param("VERTEX", marks=pytest.mark.slow)])
 def test_parts_are_ordered_side_by_side_as_in_ingestion(spark_stage: Callable[..., Any], key: str) -> None:
     """No edge is late here: which ones are depends on where batches begin."""
     stage, ingestion = spark_stage(1000, partitions=2), DividingStage(DIVIDED.format(key=key), 2, 1000, most_records=1000)
