@@ -345,7 +345,7 @@ def test_an_answer_over_http_says_it_and_so_does_the_status_of_the_stream(kind: 
 
     wait_until(lambda: count() == {"read": len(records), **sent.counted}, 120, pause=0.1)
     if sent.counted.get("ordered"):
-        unseen = "no edge of label 'payz'"
+        unseen = "no edge of label 'payz'" if route == "edges" else "no event of type 'payz'"
         wait_until(lambda: unseen in "".join(http.get(f"/api/v1/patterns/{name}").json()["warnings"]), 120, pause=0.1)
 
 
