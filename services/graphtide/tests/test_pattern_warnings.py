@@ -48,9 +48,10 @@ def _nothing_is_ignored() -> Iterator[None]:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("family", MISSPELT)
 def test_a_misspelt_name_is_warned_of(family: str, source: str) -> None:
-    what = "vertex of label 'Acount' among the first 3 edges; did you mean Account?"
-    if family != "vertices":
-        what = "edge of label 'pya' among the first 3 edges; did you mean pay?"
+    what = {
+        "vertices": "vertex of label 'Acount' among the first 3 edges; did you mean Account?",
+        "events": "event of type 'pya' among the first 3 events; did you mean pay?",
+    }.get(family, "edge of label 'pya' among the first 3 edges; did you mean pay?")
     with pytest.warns(PatternWarning) as caught:
         assert list(graphtide.match(MISSPELT[family], SOURCES[source]())) == []
     assert [(str(each.message), each.filename) for each in caught] == [(f"pattern 'p': no {what}", __file__)]
@@ -83,10 +84,16 @@ def test_what_is_asked_for_in_vain_in_the_first_records_alone_is_not_warned_of()
     assert list(graphtide.match(text, (each for each in later))) == []
 
 
-@pytest.mark.parametrize("name", ["isomorphism", "events"])
-def test_deleted_records_alone_have_no_names(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        ("isomorphism", "no edge of label 'pya' among the first 3 edges"),
+        ("events", "no event of type 'pya' among the first 3 events"),
+    ],
+)
+def test_deleted_records_alone_have_no_names(name: str, note: str) -> None:
     deletion = {"ts": 5, "src": "a", "dst": "b", "label": "pya", "id": "7", "op": "delete"}
-    with pytest.warns(PatternWarning, match="no edge of label 'pya' among the first 3 edges"):
+    with pytest.warns(PatternWarning, match=note):
         list(graphtide.match(MISSPELT[name], [*PAYS, deletion]))
 
 
