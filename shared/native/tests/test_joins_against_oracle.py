@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.stream_definition import StreamDefinition
     from graphtide_native.tables import LookupTable, TableFile
+    from graphtide_testing.oracles.stream_joins import TableRow
 
 CUTS = st.lists(st.floats(0, 1), max_size=3)
 WANTED = (*ATTRIBUTES, *JOINED)
@@ -53,6 +54,17 @@ def tables_of(definition: StreamDefinition, rows: Sequence[Sequence[object]], fo
         found[file.name] = file.empty()
         found[file.name].replace(read_rows(file))
     return found
+
+
+def rows_by_oracle(definition: StreamDefinition, rows: Sequence[Sequence[object]]) -> dict[str, list[TableRow]] | None:
+    """Return the rows of a definition's tables as the oracle reads them; None is a table that it refuses."""
+    try:
+        return {
+            table.name: read_table(table, [decode_json(json.dumps(row)) for row in each], definition.unit)
+            for table, each in zip(definition.tables, rows, strict=False)
+        }
+    except ValueError:
+        return None
 
 
 def decode(decoder: StatementDecoder, text: bytes, cuts: Sequence[float] = ()) -> list[dict[str, Any]]:
@@ -80,12 +92,8 @@ def test_lines_of_json(
     cuts: list[float],
 ) -> None:
     folder = tmp_path_factory.mktemp("tables")
-    try:
-        given_rows = {
-            table.name: read_table(table, [decode_json(json.dumps(row)) for row in each], definition.unit)
-            for table, each in zip(definition.tables, rows, strict=False)
-        }
-    except ValueError:
+    given_rows = rows_by_oracle(definition, rows)
+    if given_rows is None:
         with pytest.raises(UnreadableStreamError):
             tables_of(definition, rows, folder)
         return
@@ -105,12 +113,8 @@ def test_csv_and_tables_of_arrow(
     records: list[dict[str, object]],
 ) -> None:
     folder = tmp_path_factory.mktemp("tables")
-    try:
-        given_rows = {
-            table.name: read_table(table, [decode_json(json.dumps(row)) for row in each], definition.unit)
-            for table, each in zip(definition.tables, rows, strict=False)
-        }
-    except ValueError:
+    given_rows = rows_by_oracle(definition, rows)
+    if given_rows is None:
         with pytest.raises(UnreadableStreamError):
             tables_of(definition, rows, folder)
         return

@@ -55,7 +55,7 @@ pub(crate) trait Records {
     /// Begins the next piece, whose first record has this ordinal; see [`Decoder::begin_piece`].
     fn begin_piece(&mut self, line: u64, ordinal: u64);
 
-    /// How many lines a piece has, of which the next record would have this ordinal; see [`Decoder::lines`].
+    /// How many lines a piece has; the next record would have this ordinal. See [`Decoder::lines`].
     fn lines(&self, piece: &[u8], _ordinal: u64) -> u64 {
         memchr_iter(b'\n', piece).count() as u64
     }

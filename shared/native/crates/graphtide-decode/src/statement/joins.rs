@@ -47,7 +47,7 @@ struct Held {
     table: Arc<Table>,
 }
 
-/// The columns of a statement's joins, none of which is read yet.
+/// The columns of a statement's joins; none is read yet.
 pub(crate) fn joined_columns(definition: &DefinitionForm) -> JoinedColumns {
     let mut found = JoinedColumns::default();
     for join in &definition.joins {
