@@ -20,12 +20,13 @@ from graphtide_serving.access.rate import RateLimit
 from graphtide_serving.access.tickets import Tickets
 from graphtide_serving.clock import SystemClock
 from graphtide_serving.http import ProblemError, problem_of
+from graphtide_serving.pages import is_page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 OPEN: Final = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json", "/docs"})
-"""Paths that ask for no caller."""
+"""Paths that ask for no caller, beside those of pages."""
 
 TICKETED: Final = ":stream"
 """Ends of paths that take a ticket in their address, since a page cannot set headers when it asks a browser for events."""
@@ -104,7 +105,7 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        if scope["type"] == "http" and scope["path"] not in OPEN:
+        if scope["type"] == "http" and scope["path"] not in OPEN and not is_page(scope["path"]):
             client = scope.get("client")
             try:
                 caller = await self._guard.admit(Headers(scope=scope), client[0] if client else "unknown", _ticket_of(scope))

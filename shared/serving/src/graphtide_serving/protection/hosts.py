@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 
 from graphtide_serving.http import ProblemError
+from graphtide_serving.pages import is_visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,8 +64,12 @@ class Hosts:
         self._names = frozenset(name.lower().removesuffix(".") for name in names)
         self.origins = frozenset(origins)
 
-    def check(self, headers: Headers) -> None:
+    def check(self, headers: Headers, *, visits_page: bool = False) -> None:
         """Do nothing if a request with these headers is meant for this service, and is not another site's.
+
+        Args:
+            headers: of the request.
+            visits_page: whether a person comes to a page, from where it may be.
 
         Raises:
             ProblemError: it is not.
@@ -77,7 +82,8 @@ class Hosts:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is not None and origin in self.origins:
             return
-        if (origin is not None and not self._is_same(origin, called)) or (site is not None and site not in _OWN_SITES):
+        is_of_own = site is None or site in _OWN_SITES or visits_page
+        if (origin is not None and not self._is_same(origin, called)) or not is_of_own:
             detail = "a browser sends this on behalf of another site"
             raise ProblemError(HTTPStatus.FORBIDDEN, "foreign-origin", detail)
 
@@ -123,7 +129,8 @@ class KnownHosts:
         """Serve a request."""
         if scope["type"] == "http":
             try:
-                self._hosts.check(Headers(scope=scope))
+                headers = Headers(scope=scope)
+                self._hosts.check(headers, visits_page=is_visit(scope, headers))
             except ProblemError as error:
                 await error.response()(scope, receive, send)
                 return
