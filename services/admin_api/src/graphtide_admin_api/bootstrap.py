@@ -116,7 +116,7 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
                 workers.end()
                 shared.close()
 
-    return AdminApi(application(parts, life, protection), parts.alive, lambda: readiness(parts))
+    return AdminApi(application(parts, life, protection, settings.console()), parts.alive, lambda: readiness(parts))
 
 
 def _by_state(view: View) -> Iterator[Observed]:

@@ -13,6 +13,8 @@ from graphtide_wire.topics import DEFAULT_PREFIX
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
+from graphtide_admin_api.entrypoints.console import ConsoleSettings
+
 if TYPE_CHECKING:
     from graphtide_core.ports.partial_matches import PartialMatchStore
 
@@ -28,6 +30,8 @@ class AdminApiSettings(RedisLoginSettings, AccessSettings):
         most_body_bytes: bytes of a request's body.
         redis: URL of the Redis in which matchers share views of partial matches; unset shows none.
         unit: time unit of ticks, as in ingestion; statements of streams must have it. Plans of patterns show it, too.
+        console_client_id: what the console is called at the OpenID provider, where people log in by it.
+        console_scope: what the console asks the provider for.
     """
 
     model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_ADMIN_API_", env_nested_delimiter="__")
@@ -39,6 +43,13 @@ class AdminApiSettings(RedisLoginSettings, AccessSettings):
     most_body_bytes: int = Field(default=8 * 1024 * 1024, gt=0)
     redis: SecretStr | None = None
     unit: TimeUnit = TimeUnit.MILLISECOND
+    console_client_id: str | None = None
+    console_scope: str = "openid"
+
+    def console(self) -> ConsoleSettings:
+        """Return what the console is told at its start."""
+        issuer = None if self.oidc is None else self.oidc.issuer
+        return ConsoleSettings(self.unit, not self.insecure, issuer, self.console_client_id, self.console_scope)
 
     def partial_matches(self) -> PartialMatchStore | None:
         """Return where views of partial matches are shared; None if that is not set."""

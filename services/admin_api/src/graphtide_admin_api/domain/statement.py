@@ -26,6 +26,28 @@ def read_statement(stream: str, text: str, unit: TimeUnit) -> StreamDefinition:
         ProblemError: the text is too long, or wrong at a place. Or it is not one statement, or is another stream's. Or it
             states a format that services do not read, a clause that they do not follow, or another unit than theirs.
     """
+    definition = read_any_statement(text)
+    if definition.name != stream:
+        raise ProblemError(422, "name-differs", f"the statement is of stream {definition.name!r}, not of {stream!r}")
+    try:
+        check_decodable(definition)
+    except UnreadableStreamError as error:
+        raise _invalid(str(error)) from error
+    if definition.unit is not unit:
+        detail = (
+            f"the statement counts times in {definition.unit.value}, and the streams of this deployment in {unit.value}: "
+            f"write UNIT {unit.value}. It says what a tick of the stream is; AT … IN says what the records have"
+        )
+        raise _invalid(detail)
+    return definition
+
+
+def read_any_statement(text: str) -> StreamDefinition:
+    """Return the definition that a text has, of whichever stream.
+
+    Raises:
+        ProblemError: the text is too long, or wrong at a place, or it is not one statement.
+    """
     if len(text) > MOST_TEXT:
         detail = f"the text has {len(text):,} characters, it may have {MOST_TEXT:,}"
         raise _invalid(detail)
@@ -42,20 +64,7 @@ def read_statement(stream: str, text: str, unit: TimeUnit) -> StreamDefinition:
         names = f": {', '.join(str(each.name) for each in streams)}" if streams else ""
         detail = f"a stream has one STREAM statement, this text has {len(streams)}{names}"
         raise _invalid(detail)
-    (definition,) = streams
-    if definition.name != stream:
-        raise ProblemError(422, "name-differs", f"the statement is of stream {definition.name!r}, not of {stream!r}")
-    try:
-        check_decodable(definition)
-    except UnreadableStreamError as error:
-        raise _invalid(str(error)) from error
-    if definition.unit is not unit:
-        detail = (
-            f"the statement counts times in {definition.unit.value}, and the streams of this deployment in {unit.value}: "
-            f"write UNIT {unit.value}. It says what a tick of the stream is; AT … IN says what the records have"
-        )
-        raise _invalid(detail)
-    return definition
+    return streams[0]
 
 
 def unknown_inputs(definition: StreamDefinition, seen: Collection[str]) -> list[str]:

@@ -9,6 +9,7 @@ import msgspec
 from graphtide_core.any_pattern import AnyPattern, ordered_stream
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import logical_stream
+from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import print_pattern
 from graphtide_query.families import family_of
 from graphtide_wire.bodies import TIME
@@ -34,6 +35,44 @@ _EDGE: Final = {
 }
 
 
+class DrawnVertex(BaseModel):
+    """A vertex of a pattern; `key` names the one data vertex that it may be."""
+
+    name: str
+    label: str | None
+    key: str | None
+
+
+class DrawnEdge(BaseModel):
+    """An edge of a pattern between two of its vertices."""
+
+    name: str
+    source: str
+    target: str
+    label: str | None
+
+
+class Shape(BaseModel):
+    """A pattern of edges as a graph; in each pair of `order` the first edge comes before the second."""
+
+    vertices: list[DrawnVertex]
+    edges: list[DrawnEdge]
+    order: list[tuple[str, str]]
+
+    @classmethod
+    def of(cls, pattern: AnyPattern) -> Self | None:
+        """Return the shape of a pattern of edges; None for one of events and for a graph query."""
+        if not isinstance(pattern, SubgraphPattern):
+            return None
+        return cls(
+            vertices=[DrawnVertex(name=each.name, label=each.label, key=each.key) for each in pattern.vertices],
+            edges=[
+                DrawnEdge(name=each.name, source=each.source, target=each.target, label=each.label) for each in pattern.edges
+            ],
+            order=list(pattern.order.reduction()),
+        )
+
+
 class PatternSummary(BaseModel):
     """A pattern of a text: of edges and vertices, of events, or a graph query with what it reports."""
 
@@ -45,6 +84,7 @@ class PatternSummary(BaseModel):
     events: list[str] = []
     results: list[str] = []
     canonical: str
+    shape: Shape | None = None
 
     @classmethod
     def of(cls, pattern: AnyPattern) -> Self:
@@ -61,6 +101,7 @@ class PatternSummary(BaseModel):
             events=list(family.event_names(pattern)),
             results=[output.label for output in layout.outputs],
             canonical=print_pattern(pattern),
+            shape=Shape.of(pattern),
         )
 
 

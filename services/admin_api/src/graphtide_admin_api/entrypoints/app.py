@@ -24,9 +24,11 @@ from graphtide_admin_api.entrypoints import (
     partial_matches,
     patterns,
     results,
+    statements,
     stream_schemas,
     streams,
 )
+from graphtide_admin_api.entrypoints.console import serve_console
 from graphtide_admin_api.entrypoints.problems import handle
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
     from graphtide_serving.protection.protecting import Protection
 
+    from graphtide_admin_api.entrypoints.console import ConsoleSettings
     from graphtide_admin_api.entrypoints.parts import Parts
 
 _PROBLEMS: Final = describe(
@@ -55,7 +58,7 @@ _PROBLEMS: Final = describe(
         422: (
             "The pattern, the statement or the request is invalid: `invalid-pattern`, `invalid-statement`, "
             "`name-differs`, `unknown-engine`, `too-many-matches`, "
-            "`invalid-range`, `invalid-time`, `no-graph-query`, `reserved-attribute`, `unknown-parameter`, `invalid-request`."
+            "`invalid-range`, `invalid-sample`, `invalid-time`, `no-graph-query`, `reserved-attribute`, `unknown-parameter`, `invalid-request`."
         ),
         428: "Give the state to change in `If-Match`: `precondition-required`.",
         429: (
@@ -91,6 +94,7 @@ ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     matches.router,
     partial_matches.router,
     results.router,
+    statements.router,
     streams.router,
     stream_schemas.router,
     matchers.router,
@@ -107,7 +111,9 @@ _TICKET: Final = {
 }
 
 
-def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], protection: Protection) -> FastAPI:
+def application(
+    parts: Parts, life: Callable[[], AbstractContextManager[None]], protection: Protection, console: ConsoleSettings
+) -> FastAPI:
     """Return the application behind its protection; `life` is entered around its own."""
 
     @asynccontextmanager
@@ -134,6 +140,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
     share_problems(app, "control-plane")
     for router in ROUTERS:
         app.include_router(router(parts))
+    serve_console(app, console)
     app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)
     protect(app, protection)
     return app

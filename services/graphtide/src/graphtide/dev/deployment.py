@@ -155,6 +155,8 @@ async def _signpost(request: Request) -> Response:
     return PlainTextResponse(
         f"""graphtide {__version__}: all services in one process, for development alone; everyone may do everything.
 
+the console, for people: {base}/console/
+
 GET  {base}/api/v1/patterns                    patterns, and their status
 POST {base}/api/v1/patterns                    register one: {{"text": "PATTERN …"}}
 POST {base}/api/v1/streams/STREAM/edges        edges as JSON Lines
