@@ -1,0 +1,172 @@
+/** Matches as they come. */
+
+import { useEffect, useRef, useState } from "react";
+
+import { ask } from "../api/client";
+import { type Connection, followMatches, type PlacedMatch } from "../api/events";
+import { usePatterns } from "../api/queries";
+import { Badge, download, Failure, Page, Panel } from "../components/basics";
+import { VirtualTable } from "../components/VirtualTable";
+import { count, span, time } from "../format";
+import { address, Link, navigate } from "../router";
+import { Severity } from "./Patterns";
+
+/** Matches that the page holds; older ones are in the log. */
+const MOST = 5_000;
+
+export default function Matches({ query }: { query: URLSearchParams }) {
+  const pattern = query.get("pattern") ?? "";
+  const [matches, setMatches] = useState<PlacedMatch[]>([]);
+  const [connection, setConnection] = useState<Connection>("opening");
+  const [filter, setFilter] = useState("");
+  const [severity, setSeverity] = useState("");
+  const [isHeld, setHeld] = useState(false);
+  const held = useRef(false);
+  const waiting = useRef<PlacedMatch[]>([]);
+  const [waits, setWaits] = useState(0);
+  const [error, setError] = useState<unknown>(null);
+  const patterns = usePatterns();
+  const severities = new Map(patterns.data?.map((each) => [each.name, (each as { severity?: string }).severity]));
+
+  useEffect(() => {
+    setMatches([]);
+    waiting.current = [];
+    return followMatches(
+      pattern === "" ? null : pattern,
+      200,
+      (more) => {
+        if (held.current) {
+          waiting.current = [...waiting.current, ...more].slice(-MOST);
+          setWaits(waiting.current.length);
+        } else {
+          setMatches((known) => newest(known, more));
+        }
+      },
+      setConnection,
+    );
+  }, [pattern]);
+
+  const hold = (next: boolean) => {
+    held.current = next;
+    setHeld(next);
+    if (!next) {
+      const more = waiting.current;
+      waiting.current = [];
+      setWaits(0);
+      setMatches((known) => newest(known, more));
+    }
+  };
+
+  const words = filter.toLowerCase();
+  const shown = matches.filter(
+    ({ match }) => (words === "" || textOf(match).includes(words)) && (severity === "" || severities.get(match.query) === severity),
+  );
+  const failed = typeof connection === "object" ? connection.failed : null;
+  return (
+    <Page title="Matches" lead="The newest first, as they are found. Choose one to see its edges.">
+      <div className="row">
+        <select aria-label="Pattern" value={pattern} onChange={(event) => navigate(`/matches${event.target.value === "" ? "" : `?pattern=${encodeURIComponent(event.target.value)}`}`)}>
+          <option value="">every pattern</option>
+          {patterns.data?.slice(0, 2_000).map((each) => (
+            <option key={each.name}>{each.name}</option>
+          ))}
+        </select>
+        <select aria-label="Severity" value={severity} onChange={(event) => setSeverity(event.target.value)}>
+          <option value="">every severity</option>
+          {["critical", "high", "medium", "low", "info"].map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+        <input type="search" aria-label="Filter matches" placeholder="Vertex, edge or id" value={filter} onChange={(event) => setFilter(event.target.value)} />
+        <button type="button" aria-pressed={isHeld} onClick={() => hold(!isHeld)}>
+          {isHeld ? `Go on${waits > 0 ? ` (${count(waits)} new)` : ""}` : "Hold"}
+        </button>
+        <button type="button" onClick={() => download("matches.json", "application/json", JSON.stringify(shown.map((each) => each.match), null, 1))}>
+          JSON
+        </button>
+        <button type="button" onClick={() => download("matches.csv", "text/csv", csvOf(shown))}>
+          CSV
+        </button>
+        <Badge tone={connection === "open" ? "good" : failed === null ? "plain" : "bad"}>{failed ?? (connection as string)}</Badge>
+        <span className="muted" role="status">
+          {count(shown.length)} shown
+        </span>
+      </div>
+      {error !== null && <Failure error={error} />}
+      <Panel>
+        {shown.length === 0 && <p className="muted">No match yet. It appears here the moment it is complete.</p>}
+        <VirtualTable
+          label="Matches"
+          rows={shown}
+          keyOf={(each) => `${each.match.query} ${each.match.match_id} ${each.match.kind}`}
+          height="70vh"
+          onOpen={(each) => void open(each).catch(setError)}
+          columns={[
+            { title: "Complete at", width: "13rem", cell: ({ match }) => time(match.detected_at) },
+            { title: "Pattern", width: "minmax(7rem, 1fr)", cell: ({ match }) => <Link to={address("patterns", match.query)}>{match.query}</Link> },
+            { title: "Severity", width: "6rem", cell: ({ match }) => <Severity of={{ severity: severities.get(match.query) }} /> },
+            { title: "Took", width: "5.5rem", isNumber: true, cell: ({ match }) => span(match.last_ts - match.first_ts) },
+            { title: "Kind", width: "5rem", cell: ({ match }) => match.kind },
+            { title: "What", width: "minmax(8rem, 3fr)", cell: ({ match }) => subjectOf(match) },
+          ]}
+        />
+      </Panel>
+    </Page>
+  );
+}
+
+/** Open a match. An event of all patterns names a place in every partition, so the list of its pattern says where it is. */
+async function open({ place, match }: PlacedMatch): Promise<void> {
+  navigate(address("matches", match.query, place.includes(".") ? await placeIn(match) : place));
+}
+
+async function placeIn(match: PlacedMatch["match"]): Promise<string> {
+  const path = `/api/v1/patterns/${encodeURIComponent(match.query)}/matches`;
+  let cursor: string | null = null;
+  do {
+    const query = new URLSearchParams({ limit: "1000", from: String(match.detected_at), to: String(match.detected_at + 1) });
+    if (cursor !== null) query.set("cursor", cursor);
+    const page: { matches: PlacedMatch[]; next: string | null } = await ask(`${path}?${query}`);
+    const found = page.matches.find((each) => each.match.match_id === match.match_id && each.match.kind === match.kind);
+    if (found !== undefined) return found.place;
+    cursor = page.next;
+  } while (cursor !== null);
+  throw new Error("the log no longer holds this match");
+}
+
+function newest(known: PlacedMatch[], more: PlacedMatch[]): PlacedMatch[] {
+  const seen = new Set<string>();
+  const all: PlacedMatch[] = [];
+  for (const each of [...more.toReversed(), ...known]) {
+    const key = `${each.match.query} ${each.match.match_id} ${each.match.kind}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    all.push(each);
+    if (all.length === MOST) break;
+  }
+  return all;
+}
+
+function subjectOf(match: PlacedMatch["match"]): string {
+  const bound = match.vertices ?? match.events ?? match.edges ?? {};
+  const own = Object.entries(bound).map(([name, each]) => `${name} ${Array.isArray(each) ? `${each.length} ×` : each}`);
+  if (own.length > 0) return own.join(", ");
+  return [match.source, match.target].filter((each) => typeof each === "string").join(" → ");
+}
+
+function textOf(match: PlacedMatch["match"]): string {
+  return JSON.stringify(match).toLowerCase();
+}
+
+function csvOf(matches: PlacedMatch[]): string {
+  const cell = (given: unknown) => {
+    const text = typeof given === "string" ? given : JSON.stringify(given ?? "");
+    // A spreadsheet takes these for formulas.
+    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return `"${safe.replaceAll('"', '""')}"`;
+  };
+  const rows = matches.map(({ match }) =>
+    [match.match_id, match.query, match.kind, match.detected_at, match.first_ts, match.last_ts, match.vertices, match.edges ?? match.events].map(cell).join(","),
+  );
+  return ["match_id,query,kind,detected_at,first_ts,last_ts,vertices,edges", ...rows].join("\r\n");
+}

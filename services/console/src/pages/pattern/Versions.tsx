@@ -1,0 +1,74 @@
+/** Earlier texts of a pattern, and what changed. */
+
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { ask } from "../../api/client";
+import type { Pattern } from "../../api/queries";
+import { Answer, Panel } from "../../components/basics";
+import { diff } from "../../diff";
+import { moment } from "../../format";
+
+interface Version {
+  version: number;
+  text: string;
+  at: string;
+}
+
+export function Versions({ of }: { of: Pattern }) {
+  const versions = useQuery({
+    queryKey: ["versions", of.name, of.version],
+    queryFn: () => ask<{ versions: Version[] }>(`/api/v1/patterns/${encodeURIComponent(of.name)}/versions`),
+    retry: false,
+  });
+  const [chosen, setChosen] = useState<number | null>(null);
+  return (
+    <Answer of={versions}>
+      {({ versions: list }) => {
+        const before = list.find((each) => each.version === chosen) ?? list.find((each) => each.version !== of.version);
+        return (
+          <div className="halves">
+            <Panel title="Versions">
+              <table>
+                <thead>
+                  <tr>
+                    <th>Version</th>
+                    <th>From</th>
+                    <th />
+                  </tr>
+                </thead>
+                <tbody>
+                  {list.map((each) => (
+                    <tr key={each.version}>
+                      <td>{each.version}</td>
+                      <td>{moment(each.at)}</td>
+                      <td>
+                        {each.version === of.version ? (
+                          "now"
+                        ) : (
+                          <button type="button" aria-pressed={before?.version === each.version} onClick={() => setChosen(each.version)}>
+                            Compare
+                          </button>
+                        )}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </Panel>
+            <Panel title={before === undefined ? "It has one version" : `Version ${before.version} and now`}>
+              <pre>
+                {diff(before?.text ?? of.text, of.text).map((line, index) => (
+                  <div key={index} className={line.kind === "same" ? "" : `diff-${line.kind}`}>
+                    {line.kind === "add" ? "+ " : line.kind === "del" ? "- " : "  "}
+                    {line.text}
+                  </div>
+                ))}
+              </pre>
+            </Panel>
+          </div>
+        );
+      }}
+    </Answer>
+  );
+}
