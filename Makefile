@@ -26,7 +26,7 @@ help:  ## list the targets
 
 .PHONY: demo
 # Before `setup` the demo installs less: no Spark, no test tools, and a quick build of the extension.
-demo: $(if $(wildcard $(STAMPS)/native),setup,prerequisites $(STAMPS)/demo)  ## generate a day of network flows with planted attacks, and find them
+demo: $(if $(wildcard $(STAMPS)/native),setup,prerequisites console-where-possible $(STAMPS)/demo)  ## generate a day of network flows with planted attacks, and find them
 	@$(BIN)/graphtide demo
 
 .PHONY: test
@@ -167,10 +167,11 @@ lint: setup  ## check style: ruff, rustfmt, clippy, hadolint
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 
 .PHONY: types
-types: setup  ## check types: mypy, and the stub of the extension against the extension
+types: setup  ## check types: mypy, the stub of the extension against the extension, and the console
 	$(BIN)/mypy $(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests) e2e_tests packaging
 	$(BIN)/mypy shared/bench/services
 	$(BIN)/python -m mypy.stubtest graphtide_native._native --ignore-disjoint-bases
+	@test ! -e $(STAMPS)/console || $(NPM) run check
 
 .PHONY: imports
 imports: setup  ## check who imports whom
@@ -231,7 +232,7 @@ servers-ready: setup
 	@$(BIN)/python -m graphtide_testing.servers prepare
 
 .PHONY: setup
-setup: prerequisites $(STAMPS)/native  ## set up the environment: Python packages and the native extension
+setup: prerequisites console-where-possible $(STAMPS)/native  ## set up the environment: Python packages and the native extension
 
 .PHONY: prerequisites
 prerequisites:
@@ -241,6 +242,35 @@ prerequisites:
 	  || { echo 'missing: the venv module of Python. Install it (Debian: apt-get install python3-venv)'; exit 1; }
 	@command -v cargo >/dev/null \
 	  || { echo 'missing: cargo, Rust 1.93 or newer. Install it with rustup (https://rustup.rs)'; exit 1; }
+
+# The console is built into the package of the admin API, which serves it.
+CONSOLE := services/console
+CONSOLE_SOURCES := $(shell find $(CONSOLE)/src $(CONSOLE)/public -type f ! -name schema.d.ts) $(CONSOLE)/index.html \
+  $(addprefix $(CONSOLE)/,package.json package-lock.json tsconfig.json vite.config.ts) docs/reference/openapi.json
+NPM := npm --prefix $(CONSOLE) --silent --no-audit --no-fund --no-update-notifier
+
+.PHONY: console
+console: node $(STAMPS)/console  ## build the console; needs Node.js
+
+.PHONY: node
+node:
+	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null \
+	  && command -v npm >/dev/null \
+	  || { echo 'missing: Node.js 20.19 or newer with npm, for the console. Install it (https://nodejs.org)'; exit 1; }
+
+# Everything but the console works without Node.js.
+.PHONY: console-where-possible
+console-where-possible:
+	@$(MAKE) --no-print-directory node >/dev/null 2>&1 && $(MAKE) --no-print-directory $(STAMPS)/console || { test $$? -ne 1 || \
+	  { $(MAKE) --no-print-directory node; echo 'the rest works without the console'; }; }
+	@command -v chromium >/dev/null || test -z '$(filter test%,$(MAKECMDGOALS))' \
+	  || echo 'missing: Chromium, for the tests of the console, which are skipped. Install it (Debian: apt-get install chromium)'
+
+$(STAMPS)/console: $(CONSOLE_SOURCES)
+	@mkdir -p $(STAMPS)
+	@$(STEP) 'getting the libraries of the console' $(NPM) ci
+	@$(STEP) 'building the console' $(NPM) run build
+	@touch $@
 
 # If Python has its own pip, the environment needs none, which saves seconds.
 GET_UV := install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt uv
@@ -254,7 +284,7 @@ $(STAMPS)/tools: constraints.txt
 # The demo's wheel of the extension is reused while its sources and the compiler are the same.
 QUICK = $(CURDIR)/.cache/wheels/$(shell { cat $(sort $(RUST_SOURCES) $(NATIVE_PYTHON)) $(NATIVE)/pyproject.toml; cargo --version; } \
   | sha256sum | cut -c1-16)
-$(STAMPS)/demo: $(STAMPS)/tools $(RUST_SOURCES) $(PURE_SOURCES)
+$(STAMPS)/demo: $(STAMPS)/tools $(RUST_SOURCES) $(PURE_SOURCES) $(wildcard $(STAMPS)/console)
 	@ls $(QUICK)/graphtide_native-*.whl >/dev/null 2>&1 || { rm -rf $(QUICK).part && \
 	  VIRTUAL_ENV=$(VENV) $(STEP) 'getting the build tool' \
 	    $(BIN)/uv pip install --quiet --constraint constraints.txt maturin && \
@@ -269,7 +299,7 @@ $(STAMPS)/demo: $(STAMPS)/tools $(RUST_SOURCES) $(PURE_SOURCES)
 	@touch $@
 
 .PHONY: wheels
-wheels: prerequisites $(STAMPS)/tools  ## build the published wheels into dist/: graphtide, graphtide-bench, and graphtide-native for this platform
+wheels: prerequisites console $(STAMPS)/tools  ## build the published wheels into dist/: graphtide, graphtide-bench, and graphtide-native for this platform
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt maturin
 	@rm -rf dist
 	@$(STEP) 'compiling the native extension' $(BIN)/maturin build --quiet --release --manifest-path $(EXTENSION) --out dist

@@ -50,6 +50,9 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Builder:
     folder = tmp_path_factory.mktemp("images")
     if (reason := why_not() or overlays_in(folder / "tried")) is not None:
         pytest.skip(reason)
+    if shutil.which("npm") is None:
+        pytest.skip("missing: Node.js with npm, which builds the console")
+    of_node = {name: os.environ[name] for name in ("PATH", "NODE_EXTRA_CA_CERTS") if name in os.environ}
     of_rust = {name: os.environ[name] for name in ("PATH", "RUSTUP_HOME") if name in os.environ}
     for name in ("jars/jars", "spark/opt"):
         (folder / name).mkdir(parents=True)
@@ -59,9 +62,15 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Builder:
         (ROOT / "packaging/images/Dockerfile").read_text("utf-8"),
         Context(ROOT),
         folder / "layers",
-        arguments={"PYTHON_DIGEST": "that", "RUST_DIGEST": "that", "CREATED": "now", "REVISION": "this", "VERSION": "0.1.0"},
+        arguments={
+            **dict.fromkeys(("NODE_DIGEST", "PYTHON_DIGEST", "RUST_DIGEST"), "that"),
+            "CREATED": "now",
+            "REVISION": "this",
+            "VERSION": "0.1.0",
+        },
         bases={
             "python": this_machine(folder / "python", this_python(), {}),
+            "node": this_machine(folder / "node", {}, of_node),
             "rust": this_machine(folder / "rust", {}, of_rust),
         },
         given={"jars": Image((folder / "jars",)), "spark": Image((folder / "spark",))},
