@@ -90,9 +90,11 @@ class Guard:
 
     def _bound(self, caller: str) -> None:
         if seconds := self._rate.wait(caller, time.monotonic()):
-            headers = {"Retry-After": str(int(seconds) + 1)}
-            detail = "you call too often; wait, and try again"
-            raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", detail, headers=headers)
+            wait, rate = int(seconds) + 1, self._rate.per_second
+            detail = (
+                f"you call more often than {rate:g} times a second, with {self._rate.burst:,} at once; try again in {wait} s"
+            )
+            raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", detail, headers={"Retry-After": str(wait)})
 
 
 class Admission:

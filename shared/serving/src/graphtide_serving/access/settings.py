@@ -72,8 +72,8 @@ class AccessSettings(BaseSettings):
     api_keys: list[KeySettings] = Field(default_factory=list)
     oidc: OidcSettings | None = None
     insecure: bool = False
-    requests_per_second: float = Field(default=50.0, gt=0)
-    burst: int = Field(default=100, gt=0)
+    requests_per_second: float = Field(default=200.0, gt=0)
+    burst: int = Field(default=2_000, gt=0)
     hosts: list[str] = Field(default_factory=list)
     cors_origins: list[Annotated[str, AfterValidator(checked_origin)]] = Field(default_factory=list)
     ticket_secret: SecretStr | None = Field(default=None, min_length=LEAST_SECRET)

@@ -1,13 +1,15 @@
 """Tickets: a browser shows them in an address when it cannot send a header, as for events.
 
 A ticket is made for a caller who showed a key or a token. It grants nothing but reading matches, and is over soon, because an
-address ends up in histories and in logs. Any process with the same secret takes it.
+address ends up in histories and in logs. Any process with the same secret takes it, each once.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections import OrderedDict
 from datetime import UTC, datetime, timedelta
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import jwt
@@ -21,6 +23,9 @@ SECONDS: Final = 60
 LEAST_SECRET: Final = 32
 """Bytes that a secret has at least."""
 
+_MOST_USED: Final = 100_000
+"""Used tickets of the last minute that are known; past them no ticket is taken."""
+
 _AUDIENCE: Final = "graphtide-events"
 _ALGORITHM: Final = "HS256"
 
@@ -33,26 +38,39 @@ class Tickets:
         self._clock = clock
         self._secret = secret or secrets.token_urlsafe(LEAST_SECRET)
         self._seconds = seconds
+        self._lock = Lock()
+        self._used: OrderedDict[str, datetime] = OrderedDict()
 
     def new(self, caller: Caller) -> tuple[str, datetime]:
         """Return a ticket for a caller, and when it is over."""
         end = self._clock.now().astimezone(UTC).replace(microsecond=0) + timedelta(seconds=self._seconds)
-        claims = {"sub": caller.name, "aud": _AUDIENCE, "exp": end}
+        claims = {"sub": caller.name, "aud": _AUDIENCE, "exp": end, "jti": secrets.token_urlsafe(16)}
         return jwt.encode(claims, self._secret, _ALGORITHM), end
 
     def caller(self, ticket: str) -> Caller | None:
-        """Return the caller that a ticket was made for; None if it is not a ticket, or is over."""
+        """Return the caller that a ticket was made for; None if it is not a ticket, is over, or was used here before."""
         try:
             claims = jwt.decode(
                 ticket,
                 self._secret,
                 algorithms=[_ALGORITHM],
                 audience=_AUDIENCE,
-                options={"require": ["exp", "aud", "sub"], "verify_exp": False},
+                options={"require": ["exp", "aud", "sub", "jti"], "verify_exp": False},
             )
             end = datetime.fromtimestamp(claims["exp"], UTC)
         except (jwt.PyJWTError, TypeError, ValueError, OverflowError):
             return None
-        if end <= self._clock.now():
+        now = self._clock.now()
+        if end <= now or not self._use(str(claims["jti"]), end, now):
             return None
         return Caller(claims["sub"], frozenset({READ_MATCHES}))
+
+    def _use(self, ticket: str, end: datetime, now: datetime) -> bool:
+        """Return whether a ticket was not used before; tickets that are over are forgotten."""
+        with self._lock:
+            while self._used and next(iter(self._used.values())) <= now:
+                self._used.popitem(last=False)
+            if ticket in self._used or len(self._used) >= _MOST_USED:
+                return False
+            self._used[ticket] = end
+            return True
