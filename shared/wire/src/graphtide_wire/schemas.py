@@ -18,11 +18,13 @@ from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
 from graphtide_wire.hosts import HostRecord, ScalingRecord
 from graphtide_wire.match_counts import CountsRecord
 from graphtide_wire.operations import OperationRecord, OperationStatus, RunCut, SliceMarker
+from graphtide_wire.pattern_versions import VersionRecord
 from graphtide_wire.plans import PhysicalForm, form_class
 from graphtide_wire.replicas import ReplicaRecord
 from graphtide_wire.statistics import StatisticsForm
 from graphtide_wire.stream_schema import SchemaRecord
 from graphtide_wire.stream_statement import StatementRecord
+from graphtide_wire.triage import AcknowledgementRecord, MuteRecord
 from graphtide_wire.verdicts import VerdictRecord
 
 FORMS: Final[dict[str, type[msgspec.Struct]]] = {
@@ -40,7 +42,10 @@ FORMS: Final[dict[str, type[msgspec.Struct]]] = {
     "control.statistics": StatisticsForm,
     "control.status": StatusRecord,
     "control.replicas": ReplicaRecord,
+    "control.triage.acknowledgement": AcknowledgementRecord,
+    "control.triage.mute": MuteRecord,
     "control.verdicts": VerdictRecord,
+    "control.versions": VersionRecord,
 }
 """Types by the kind of topic they travel in."""
 

@@ -183,6 +183,16 @@ class Topics:
         return f"{self.prefix}.control.operations.v1"
 
     @property
+    def versions(self) -> str:
+        """Texts that patterns had; compacted, the key is `{name}@{version}`."""
+        return f"{self.prefix}.control.versions.v1"
+
+    @property
+    def triage(self) -> str:
+        """What people decided of matches; compacted, see `graphtide_wire.triage` for keys."""
+        return f"{self.prefix}.control.triage.v1"
+
+    @property
     def replicas(self) -> str:
         """Signs of life of replicas that share work; compacted, see `graphtide_wire.replicas` for keys."""
         return f"{self.prefix}.control.replicas.v1"
@@ -246,6 +256,8 @@ class Topics:
             self.hosts,
             self.operations,
             self.replicas,
+            self.triage,
+            self.versions,
         )
         return (
             TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
