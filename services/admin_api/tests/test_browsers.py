@@ -75,20 +75,32 @@ def events(http: httpx2.Client, address: str, count: int) -> list[tuple[str, str
 def test_a_ticket_follows_the_matches_of_all_patterns_and_does_nothing_else(http: httpx2.Client, log: MemoryLog) -> None:
     made = http.post("/api/v1/tickets", headers={"X-API-Key": "ann"})
     assert (made.status_code, made.headers["Cache-Control"]) == (201, "no-store")
-    ticket = made.json()["ticket"]
+
+    def ticket() -> str:
+        return str(http.post("/api/v1/tickets", headers={"X-API-Key": "ann"}).json()["ticket"])
+
     for number, name in enumerate("pqp"):
         report(log, name, number)
-    wait_until(lambda: len(events(http, f"/api/v1/matches:stream?last=3&ticket={ticket}", 3)) == 3, 60, pause=0.05)
-    assert events(http, f"/api/v1/matches:stream?last=2&ticket={ticket}", 2) == [("0-1", "1"), ("0-2", "2")]
-    assert events(http, f"/api/v1/matches:stream?after=0-0&ticket={ticket}", 2) == [("0-1", "1"), ("0-2", "2")]
+    wait_until(lambda: len(events(http, f"/api/v1/matches:stream?last=3&ticket={ticket()}", 3)) == 3, 60, pause=0.05)
+    assert events(http, f"/api/v1/matches:stream?last=2&ticket={ticket()}", 2) == [("0-1", "1"), ("0-2", "2")]
+    assert events(http, f"/api/v1/matches:stream?after=0-0&ticket={ticket()}", 2) == [("0-1", "1"), ("0-2", "2")]
     for path in ("/api/v1/patterns", "/api/v1/patterns/p/matches", "/api/v1/tickets"):
-        assert http.get(f"{path}?ticket={ticket}").status_code == 401
-    for bad in ("", "x", ticket[:-2], Tickets(SystemClock()).new(Caller("ann", frozenset()))[0]):
+        assert http.get(f"{path}?ticket={ticket()}").status_code == 401
+    for bad in ("", "x", ticket()[:-2], Tickets(SystemClock()).new(Caller("ann", frozenset()))[0]):
         assert http.get(f"/api/v1/matches:stream?ticket={bad}").status_code == 401
     assert http.post("/api/v1/tickets", headers={"X-API-Key": "bob"}).status_code == 403
     assert http.post("/api/v1/tickets").status_code == 401
-    refused = http.get(f"/api/v1/matches:stream?after=x&ticket={ticket}")
+    refused = http.get(f"/api/v1/matches:stream?after=x&ticket={ticket()}")
     assert (refused.status_code, refused.json()["code"]) == (400, "bad-event-id")
+
+
+def test_a_ticket_opens_one_stream(http: httpx2.Client, log: MemoryLog) -> None:
+    report(log, "p", 1)
+    wait_until(lambda: len(http.get("/api/v1/patterns", headers={"X-API-Key": "bob"}).text) > 0, 60, pause=0.05)
+    ticket = http.post("/api/v1/tickets", headers={"X-API-Key": "ann"}).json()["ticket"]
+    assert events(http, f"/api/v1/matches:stream?last=1&ticket={ticket}", 1) == [("0-0", "1")]
+    refused = http.get(f"/api/v1/matches:stream?last=1&ticket={ticket}")
+    assert (refused.status_code, refused.json()["code"]) == (401, "unauthenticated")
 
 
 def test_a_ticket_is_in_no_trace(http: httpx2.Client) -> None:

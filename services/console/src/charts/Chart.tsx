@@ -59,7 +59,13 @@ export function Chart({ label, series, height = 150 }: { label: string; series: 
     plot.current?.setData(aligned(series));
   }, [series]);
 
-  return <div ref={place} className="chart muted" role="img" aria-label={describe(label, series)} />;
+  const isEmpty = series.every((each) => each.points.every(([, value]) => value === null));
+  return (
+    <>
+      {isEmpty && <p className="muted">No values yet.</p>}
+      <div ref={place} className="chart muted" role="img" aria-label={describe(label, series)} hidden={isEmpty} />
+    </>
+  );
 }
 
 /** Return what a chart shows in words, for those who do not see it. */

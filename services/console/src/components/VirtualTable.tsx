@@ -37,7 +37,8 @@ export function VirtualTable<Row>({ label, columns, rows, keyOf, height = "60vh"
     if (event.key === "Enter" && event.target === event.currentTarget) onOpen?.(row);
   };
   return (
-    <div className="vtable" role="table" aria-label={label} aria-rowcount={rows.length + 1} style={widths}>
+    <div className="vscroll">
+    <div className="vtable" role="table" aria-label={label} aria-rowcount={rows.length + 1} style={{ ...widths, minWidth: `${columns.length * 6.5}rem` }}>
       <div role="rowgroup">
         <div className="vhead" role="row" aria-rowindex={1}>
           {columns.map((column) => (
@@ -73,6 +74,7 @@ export function VirtualTable<Row>({ label, columns, rows, keyOf, height = "60vh"
           })}
         </div>
       </div>
+    </div>
     </div>
   );
 }

@@ -21,7 +21,7 @@ export function Timeline({ moments }: { moments: Moment[] }) {
   const height = sorted.length * ROW + 30;
   const words = sorted.map((each) => `${each.name} after ${span(each.at - first)}: ${each.text}`).join("; ");
   return (
-    <div style={{ overflowX: "auto" }}>
+    <div style={{ overflowX: "auto" }} tabIndex={0} role="group" aria-label="Timeline">
       <svg viewBox={`0 0 ${WIDTH} ${height}`} style={{ width: "100%", minWidth: "34rem", maxHeight: "26rem" }} role="img" aria-label={`Timeline. ${words}`}>
         <line x1={x(first)} x2={x(last)} y1={height - 22} y2={height - 22} stroke="currentColor" opacity=".4" />
         {sorted.map((each, row) => {

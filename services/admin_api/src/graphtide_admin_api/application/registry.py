@@ -14,6 +14,7 @@ from graphtide_core.errors import FencedError, PoisonRecordError, TransientError
 from graphtide_core.ports.log import Message
 from graphtide_log.follower import Follower
 from graphtide_wire import control
+from graphtide_wire.pattern_versions import VersionRecord, encode_version, version_key
 
 from graphtide_admin_api.domain.registration import readers, refuse_circle, refuse_if_read
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
     Losing = Callable[[str, Sequence[PatternRecord]], Sequence[PatternRecord]]
     """Returns the next state of registrations that read a view to delete. Raises if the view must stay."""
+
+MOST_VERSIONS: Final = 20
+"""Texts of a pattern that are kept."""
 
 _ATTEMPTS: Final = 5
 _SEEN_SECONDS: Final = 5.0
@@ -157,11 +161,23 @@ class Registry:
         values = {name: control.encode_pattern(new) if new is not None else None for name, new in changed.items()}
         transactor.begin()
         transactor.write([Message(self._topics.patterns, name.encode(), value) for name, value in values.items()])
+        transactor.write([each for name, new in changed.items() if new is not None for each in self._versions(name, new)])
         transactor.commit(f"{self._topics.prefix}.registry", {})
         for name, new in changed.items():
             self._held.pop(name, None)
             if new is not None:
                 self._held[name] = new
+
+    def _versions(self, name: str, new: PatternRecord) -> list[Message]:
+        """Return the records that a text is a version of its pattern, and that the oldest version is forgotten."""
+        old = self._held.get(name)
+        if old is not None and (old.version, old.text) == (new.version, new.text):
+            return []
+        topic, record = self._topics.versions, VersionRecord(name, new.version, new.text, new.updated_at)
+        messages = [Message(topic, version_key(name, new.version), encode_version(record))]
+        if new.version > MOST_VERSIONS:
+            messages.append(Message(topic, version_key(name, new.version - MOST_VERSIONS), None))
+        return messages
 
     def _close(self) -> None:
         if self._transactor is not None:

@@ -122,7 +122,8 @@ def read_sample(definition: StreamDefinition, sample: str) -> Sampled:
 def _format_of(definition: StreamDefinition, sample: str) -> StreamFormat:
     """Return what the statement states, else what the sample looks like: JSON Lines or CSV."""
     if definition.format is None:
-        return formats.JSON_LINES if sample.lstrip("\ufeff \t\r\n").startswith("{") else formats.CSV
+        first = sample.lstrip("\ufeff \t\r\n")
+        return formats.JSON_LINES if not first or first.startswith("{") else formats.CSV
     name = definition.format.name
     if name not in _TEXTS:
         detail = f"records in {name} are no text: check them with `graphtide streams check FILE.gts DATA`"

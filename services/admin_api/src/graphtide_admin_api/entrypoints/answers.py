@@ -215,16 +215,40 @@ class MatchDetails(BaseModel):
     place: str
     match: JsonValue
     edges: dict[str, EdgeOut | list[EdgeOut | None] | None]
+    acknowledged: str | None = Field(default=None, description="who looked at it; null if nobody said so")
+    muted: str | None = Field(default=None, description="id of a mute that holds for it")
 
     @classmethod
-    def of(cls, place: str, shown: Shown) -> MatchDetails:
-        """Return a match as it is shown at a place."""
+    def of(cls, place: str, shown: Shown, acknowledged: str | None = None, muted: str | None = None) -> MatchDetails:
+        """Return a match as it is shown at a place, and what people decided of it."""
 
         def out(edge: Edge | None) -> EdgeOut | None:
             return None if edge is None else EdgeOut.of(edge)
 
         edges = {name: [out(each) for each in of] if isinstance(of, list) else out(of) for name, of in shown.edges.items()}
-        return cls(place=place, match=msgspec.json.decode(shown.body), edges=edges)
+        return cls(
+            place=place,
+            match=msgspec.json.decode(shown.body),
+            edges=edges,
+            acknowledged=acknowledged,
+            muted=muted,
+        )
+
+
+class VersionOut(BaseModel):
+    """A text that a pattern had from an instant on."""
+
+    model_config = like({"version": 2, "text": TEXT, "at": TIME})
+
+    version: int
+    text: str
+    at: datetime
+
+
+class VersionsOut(BaseModel):
+    """The last texts of a pattern, the newest first."""
+
+    versions: list[VersionOut]
 
 
 class TicketOut(BaseModel):

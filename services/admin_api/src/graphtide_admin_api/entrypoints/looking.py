@@ -1,4 +1,4 @@
-"""Routes that look at one pattern: its plan and its counts."""
+"""Routes that look at one pattern: its plan, its counts and its texts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies.patterns import PatternStatistics
 from graphtide_wire.plans import evidence_of, plan_of
 
+from graphtide_admin_api.application.pattern_versions import versions_of
 from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
-from graphtide_admin_api.entrypoints.answers import counts_of
+from graphtide_admin_api.entrypoints.answers import VersionOut, VersionsOut, counts_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
 _TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot": "text/vnd.graphviz"}
@@ -45,6 +46,13 @@ def router(parts: Parts) -> APIRouter:
         if counts is not None and counts.position is not None:
             behind = parts.streams.edges_from(record.stream, counts.position)
         return PatternStatistics(state=pattern_status.state, reason=pattern_status.reason, figures=counts, behind=behind)
+
+    @routes.get("/versions", dependencies=reads)
+    def list_versions(name: str) -> VersionsOut:
+        """Return the last texts that the pattern had, the newest first."""
+        parts.patterns.get(name)
+        found = versions_of(parts.log, parts.topics, name)
+        return VersionsOut(versions=[VersionOut(version=each.version, text=each.text, at=each.at) for each in found])
 
     return routes
 
