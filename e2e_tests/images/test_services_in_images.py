@@ -79,6 +79,12 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Builder:
     )
 
 
+def hidden_beside(mounts: Mapping[str, Path]) -> list[str]:
+    """Return the folders that a container sees empty; a checkout inside of one of them is hidden with it."""
+    places = {str(ROOT), *HIDDEN} - mounts.keys()
+    return sorted(each for each in places if not any(each.startswith(f"{other}/") for other in (*places, *mounts)))
+
+
 class Container:
     """A command in an image, with the variables and the writable folders that it is given."""
 
@@ -87,7 +93,7 @@ class Container:
     ) -> None:
         """Start it."""
         self.output = folder / "output"
-        sandbox = Sandbox(image.layers, folder / "scratch", mounts=mounts, hidden=sorted({str(ROOT), *HIDDEN} - mounts.keys()))
+        sandbox = Sandbox(image.layers, folder / "scratch", mounts=mounts, hidden=hidden_beside(mounts))
         needed = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
         line = sandbox.command(command, {"HOME": "/", **image.environment, **configured, **needed}, image.user, image.folder)
         with self.output.open("wb") as output:
