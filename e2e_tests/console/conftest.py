@@ -20,7 +20,7 @@ from graphtide_generate.writer import write_stream
 from graphtide_testing.console import Deployment
 from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[2]
 BUILT: Final = ROOT / "services/admin_api/src/graphtide_admin_api/console_files"
-PATIENCE: Final = 60_000
+PATIENCE: Final = 30_000
 """Milliseconds that a page may take on a slow machine."""
 _OFFLINE: Final = (
     "--no-sandbox",
@@ -135,6 +135,7 @@ def page(browser: Browser, complaints: Complaints) -> Iterator[Page]:
     """Return a page of a new visitor. It fails the test if a script fails or the policy of the console is broken."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
     opened = context.new_page()
     opened.on("console", complaints.hear)
     opened.on("pageerror", lambda error: complaints.found.append(str(error)))

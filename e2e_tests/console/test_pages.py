@@ -56,7 +56,7 @@ def open_page(page: Page, deployment: Deployment, name: str) -> None:
 @pytest.mark.parametrize("name", PAGE_NAMES)
 def test_a_page_is_accessible(deployment: Deployment, page: Page, name: str) -> None:
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         open_page(page, deployment, name)
         page.evaluate(AXE.read_text("utf-8"))
         found: dict[str, Any] = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")

@@ -2,24 +2,12 @@
 
 import { useQuery } from "@tanstack/react-query";
 
-import { ask } from "./client";
+import { api, bodyOf, type Schemas } from "./client";
 
-export interface Finding {
-  severity: "error" | "warning";
-  code: string;
-  sentence: string;
-  subject: { kind: string; name: string };
-  help: string;
-}
-
-export interface Health {
-  state: "ok" | "degraded" | "failing";
-  findings: Finding[];
-  services: { name: string; state: string; seen: string | null }[];
-}
+export type Finding = Schemas["FindingOut"];
 
 export function useHealth() {
-  return useQuery({ queryKey: ["health"], queryFn: () => ask<Health>("/api/v1/health"), refetchInterval: 5_000 });
+  return useQuery({ queryKey: ["health"], queryFn: () => bodyOf(api.GET("/api/v1/health")), refetchInterval: 5_000 });
 }
 
 export interface TimeSeries {
@@ -28,12 +16,6 @@ export interface TimeSeries {
   pattern: string | null;
   unit: string;
   points: [number, number | null][];
-}
-
-export interface SeriesAnswer {
-  step: number;
-  from: number;
-  series: TimeSeries[];
 }
 
 export interface SeriesQuery {
@@ -45,12 +27,13 @@ export interface SeriesQuery {
 }
 
 export function useSeries({ names, stream, pattern, last = 3600 }: SeriesQuery) {
-  const query = new URLSearchParams({ names: names.join(","), last: String(last) });
-  if (stream !== undefined) query.set("stream", stream);
-  if (pattern !== undefined) query.set("pattern", pattern);
+  const query = { names: names.join(","), last, ...(stream === undefined ? {} : { stream }), ...(pattern === undefined ? {} : { pattern }) };
   return useQuery({
-    queryKey: ["series", query.toString()],
-    queryFn: () => ask<SeriesAnswer>(`/api/v1/series?${query}`),
+    queryKey: ["series", query],
+    queryFn: async () => {
+      const { series } = await bodyOf(api.GET("/api/v1/series", { params: { query } }));
+      return { series: series as TimeSeries[] };
+    },
     refetchInterval: 5_000,
   });
 }

@@ -157,7 +157,8 @@ export interface MatchDetails {
   place: string;
   match: import("./events").MatchRecord;
   edges: Record<string, DataEdge | DataEdge[] | null>;
-  path?: (DataEdge | null)[] | null;
+  acknowledged?: string | null;
+  muted?: string | null;
 }
 
 export function useMatch(pattern: string, place: string) {

@@ -19,9 +19,6 @@ export function edgesOf(details: MatchDetails): NamedEdge[] {
       if (edge !== null) found.push({ name: list.length > 1 ? `${name} ${index + 1}` : name, edge });
     });
   }
-  details.path?.forEach((edge, index) => {
-    if (edge !== null) found.push({ name: `step ${index + 1}`, edge });
-  });
   return found.sort((a, b) => a.edge.ts - b.edge.ts);
 }
 

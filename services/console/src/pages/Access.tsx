@@ -2,17 +2,12 @@
 
 import { useQuery } from "@tanstack/react-query";
 
-import { ask } from "../api/client";
+import { api, bodyOf } from "../api/client";
 import { Answer, Facts, Notice, Page, Panel } from "../components/basics";
 import type { Configuration } from "../configuration";
 
-interface Me {
-  name: string;
-  scopes: string[];
-}
-
 export default function Access({ configuration }: { configuration: Configuration }) {
-  const me = useQuery({ queryKey: ["me"], queryFn: () => ask<Me>("/api/v1/me"), retry: false });
+  const me = useQuery({ queryKey: ["me"], queryFn: () => bodyOf(api.GET("/api/v1/me")), retry: false });
   return (
     <Page title="Access" lead="Who you are to this deployment, and what you may do.">
       {!configuration.asks_for_login && <Notice tone="warn">This deployment lets everyone do everything. It is for development alone.</Notice>}
@@ -30,11 +25,10 @@ export default function Access({ configuration }: { configuration: Configuration
       </Panel>
       <Panel title="Keys">
         <p>
-          A key is made on the command line. It is shown once, and the service keeps its hash. A right may end in a name or the beginning of one, so that
-          a team changes its own patterns alone:
+          A key is made on the command line. It is shown once, and the service keeps its hash:
         </p>
         <pre>{`graphtide-admin-api new-key ann patterns:read matches:read
-graphtide-admin-api new-key payments-team "patterns:write:payments-*" patterns:read matches:read`}</pre>
+graphtide-admin-api new-key analyst patterns:read patterns:write matches:read matches:write`}</pre>
         <p className="muted">{configuration.oidc === null ? "No identity provider is set." : `People log in at ${configuration.oidc.issuer}.`}</p>
       </Panel>
     </Page>

@@ -50,7 +50,7 @@ function Desk({ name, text: first, etag }: { name: string | null; text: string; 
     if (name === null) sessionStorage.setItem(DRAFT, text);
   }, [name, text]);
   const known = useKnown(stream, streams.data?.streams.map((each) => each.name) ?? []);
-  const shape = (found as { shape?: Shape | null } | undefined)?.shape ?? null;
+  const shape = (found?.shape ?? null) as Shape | null;
   const drawing = shape === null ? null : drawingOf(shape);
   const flaw = text.trim() === "" ? null : (validity.data?.error ?? null);
 

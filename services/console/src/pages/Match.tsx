@@ -3,6 +3,7 @@
 import { lazy, Suspense, useState } from "react";
 
 import { ask } from "../api/client";
+import { verticesOf } from "../api/triage";
 import { type DataEdge, type MatchDetails, useMatch, usePattern } from "../api/queries";
 import { Answer, download, Facts, Failure, Loading, Notice, Page, Panel } from "../components/basics";
 import { attributesOf, edgesOf, graphOf, isOfEdges, missingOf, momentsOf } from "../drawing/evidence";
@@ -34,10 +35,9 @@ function Details({ pattern, details }: { pattern: string; details: MatchDetails 
 
   const expand = async (vertex: string) => {
     if (stream === undefined) return;
-    const query = new URLSearchParams({ vertex, from: String(match.first_ts), to: String(match.last_ts + 1), limit: "50" });
+    const query = new URLSearchParams({ vertex, from: String(match.first_ts), to: String(match.last_ts + 1) });
     try {
-      const found = await ask<{ edges: { edge?: DataEdge }[] | DataEdge[] }>(`/api/v1/streams/${encodeURIComponent(stream)}/edges:find?${query}`);
-      const list = found.edges.map((each) => ("edge" in each && each.edge ? each.edge : (each as DataEdge)));
+      const { edges: list } = await ask<{ edges: DataEdge[] }>(`/api/v1/streams/${encodeURIComponent(stream)}/edges:find?${query}`);
       setNeighbours((known) => [...new Map([...known, ...list].map((each) => [each.id ?? `${each.src} ${each.dst} ${each.ts}`, each])).values()]);
       setError(null);
     } catch (problem) {
@@ -50,8 +50,8 @@ function Details({ pattern, details }: { pattern: string; details: MatchDetails 
   return (
     <>
       <div className="row">
-        <Acknowledgement pattern={pattern} match={match} />
-        <Mute pattern={pattern} vertices={[...new Set(vertices.map(([, id]) => id))]} />
+        <Acknowledgement pattern={pattern} match={match} by={details.acknowledged ?? null} />
+        <Mute pattern={pattern} vertices={[...verticesOf(match)]} isMuted={details.muted != null} />
         <button type="button" onClick={() => download(`${match.match_id}.json`, "application/json", JSON.stringify(details, null, 2))}>
           Save as JSON
         </button>

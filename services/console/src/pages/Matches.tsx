@@ -5,11 +5,13 @@ import { useEffect, useRef, useState } from "react";
 import { ask } from "../api/client";
 import { type Connection, followMatches, type PlacedMatch } from "../api/events";
 import { usePatterns } from "../api/queries";
+import { acknowledgedIn, muteOf, useAcknowledgements, useMutes } from "../api/triage";
 import { Badge, download, Failure, Page, Panel } from "../components/basics";
 import { VirtualTable } from "../components/VirtualTable";
 import { count, span, time } from "../format";
 import { address, Link, navigate } from "../router";
-import { Severity } from "./Patterns";
+import { Decided } from "./match/Decided";
+import { Mutes } from "./match/Mutes";
 
 /** Matches that the page holds; older ones are in the log. */
 const MOST = 5_000;
@@ -19,14 +21,15 @@ export default function Matches({ query }: { query: URLSearchParams }) {
   const [matches, setMatches] = useState<PlacedMatch[]>([]);
   const [connection, setConnection] = useState<Connection>("opening");
   const [filter, setFilter] = useState("");
-  const [severity, setSeverity] = useState("");
+  const [showsMuted, setShowsMuted] = useState(true);
   const [isHeld, setHeld] = useState(false);
   const held = useRef(false);
   const waiting = useRef<PlacedMatch[]>([]);
   const [waits, setWaits] = useState(0);
   const [error, setError] = useState<unknown>(null);
   const patterns = usePatterns();
-  const severities = new Map(patterns.data?.map((each) => [each.name, (each as { severity?: string }).severity]));
+  const mutes = useMutes().data?.mutes ?? [];
+  const acknowledged = acknowledgedIn(useAcknowledgements().data?.acknowledgements ?? []);
 
   useEffect(() => {
     setMatches([]);
@@ -59,7 +62,7 @@ export default function Matches({ query }: { query: URLSearchParams }) {
 
   const words = filter.toLowerCase();
   const shown = matches.filter(
-    ({ match }) => (words === "" || textOf(match).includes(words)) && (severity === "" || severities.get(match.query) === severity),
+    ({ match }) => (words === "" || textOf(match).includes(words)) && (showsMuted || muteOf(match, mutes) === null),
   );
   const failed = typeof connection === "object" ? connection.failed : null;
   return (
@@ -71,13 +74,11 @@ export default function Matches({ query }: { query: URLSearchParams }) {
             <option key={each.name}>{each.name}</option>
           ))}
         </select>
-        <select aria-label="Severity" value={severity} onChange={(event) => setSeverity(event.target.value)}>
-          <option value="">every severity</option>
-          {["critical", "high", "medium", "low", "info"].map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
         <input type="search" aria-label="Filter matches" placeholder="Vertex, edge or id" value={filter} onChange={(event) => setFilter(event.target.value)} />
+        <label className="row">
+          <input type="checkbox" checked={showsMuted} onChange={(event) => setShowsMuted(event.target.checked)} />
+          muted too
+        </label>
         <button type="button" aria-pressed={isHeld} onClick={() => hold(!isHeld)}>
           {isHeld ? `Go on${waits > 0 ? ` (${count(waits)} new)` : ""}` : "Hold"}
         </button>
@@ -104,13 +105,14 @@ export default function Matches({ query }: { query: URLSearchParams }) {
           columns={[
             { title: "Complete at", width: "13rem", cell: ({ match }) => time(match.detected_at) },
             { title: "Pattern", width: "minmax(7rem, 1fr)", cell: ({ match }) => <Link to={address("patterns", match.query)}>{match.query}</Link> },
-            { title: "Severity", width: "6rem", cell: ({ match }) => <Severity of={{ severity: severities.get(match.query) }} /> },
+            { title: "Decided", width: "8rem", cell: ({ match }) => <Decided match={match} mutes={mutes} acknowledged={acknowledged} /> },
             { title: "Took", width: "5.5rem", isNumber: true, cell: ({ match }) => span(match.last_ts - match.first_ts) },
             { title: "Kind", width: "5rem", cell: ({ match }) => match.kind },
             { title: "What", width: "minmax(8rem, 3fr)", cell: ({ match }) => subjectOf(match) },
           ]}
         />
       </Panel>
+      <Mutes />
     </Page>
   );
 }

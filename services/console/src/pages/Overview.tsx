@@ -5,14 +5,14 @@ import { useState } from "react";
 import { type Finding, lastOf, type TimeSeries, useHealth, useSeries } from "../api/monitoring";
 import { useMatchers, usePatterns, useStreams } from "../api/queries";
 import { Chart } from "../charts/Chart";
-import { Answer, Badge, Failure, Notice, Page, Panel, type Tone } from "../components/basics";
+import { Answer, Failure, Notice, Page, Panel, type Tone } from "../components/basics";
 import { count, decimal, moment } from "../format";
 import { address, Link } from "../router";
 
-const TONES: Record<string, Tone> = { ok: "good", degraded: "warn", failing: "bad" };
+const TONES: Record<string, Tone> = { running: "good", silent: "bad" };
 
 export function toneOf(state: string): Tone {
-  return TONES[state] ?? (state === "running" ? "good" : "plain");
+  return TONES[state] ?? "plain";
 }
 
 function placeOf({ subject }: Finding): string {
@@ -165,16 +165,6 @@ export default function Overview() {
                       </tr>
                     )),
                   )}
-                  {health.data?.services.map((each) => (
-                    <tr key={each.name}>
-                      <td>{each.name}</td>
-                      <td />
-                      <td>
-                        <Badge tone={toneOf(each.state)}>{each.state}</Badge>
-                      </td>
-                      <td>{moment(each.seen)}</td>
-                    </tr>
-                  ))}
                 </tbody>
               </table>
             )}

@@ -15,7 +15,7 @@ import { Backfill } from "./pattern/Backfill";
 import { PartialMatches } from "./pattern/PartialMatches";
 import { Plan } from "./pattern/Plan";
 import { Versions } from "./pattern/Versions";
-import { Severity, State } from "./Patterns";
+import { State } from "./Patterns";
 
 const TABS: [string, string][] = [
   ["state", "State"],
@@ -59,7 +59,6 @@ function Standing({ of }: { of: Registered }) {
           <Facts
             of={[
               ["State", <State key="state" of={of} />],
-              ["Severity", <Severity key="severity" of={of as { severity?: unknown }} />],
               ["Stream", <Link key="stream" to={address("streams", of.stream)}>{of.stream}</Link>],
               ["Version", String(of.version)],
               ["Matches", <Link key="matches" to={`/matches?pattern=${encodeURIComponent(of.name)}`}>{count(of.figures?.matches)}</Link>],

@@ -11,15 +11,9 @@ import { count } from "../format";
 import { address, Link, navigate } from "../router";
 
 const TONES: Record<string, Tone> = { running: "good", pending: "plain", moving: "plain", paused: "warn", failed: "bad" };
-const SEVERITIES: Record<string, Tone> = { critical: "bad", high: "bad", medium: "warn", low: "plain", info: "plain" };
 
 export function State({ of }: { of: Pattern }) {
   return <Badge tone={TONES[of.state] ?? "plain"}>{of.state}</Badge>;
-}
-
-export function Severity({ of }: { of: { severity?: unknown } }) {
-  const severity = typeof of.severity === "string" ? of.severity : null;
-  return severity === null ? null : <Badge tone={SEVERITIES[severity] ?? "plain"}>{severity}</Badge>;
 }
 
 export default function Patterns() {
@@ -62,7 +56,6 @@ export default function Patterns() {
               columns={[
                 { title: "Pattern", width: "minmax(8rem, 2fr)", cell: (each) => <Link to={address("patterns", each.name)}>{each.name}</Link> },
                 { title: "State", width: "6rem", cell: (each) => <State of={each} /> },
-                { title: "Severity", width: "6rem", cell: (each) => <Severity of={each as { severity?: unknown }} /> },
                 { title: "Stream", width: "minmax(5rem, 1fr)", cell: (each) => <Link to={address("streams", each.stream)}>{each.stream}</Link> },
                 { title: "Matches", width: "6rem", isNumber: true, cell: (each) => count(each.figures?.matches) },
                 {

@@ -10,7 +10,7 @@ import { MOST_RECORDS, readRecords } from "../../records";
 
 interface Found {
   matches: MatchRecord[];
-  errors?: { line?: number; reason?: string }[];
+  rejected?: { number: number | null; reason: string }[];
   truncated?: boolean;
   [member: string]: unknown;
 }
@@ -65,7 +65,7 @@ export function Trial({ text, stream, isValid }: { text: string; stream: string;
           <p role="status">
             <strong>{count(found.matches.length)}</strong> {found.matches.length === 1 ? "match" : "matches"}
             {found.truncated ? ", and there are more" : ""}
-            {found.errors && found.errors.length > 0 ? `; ${count(found.errors.length)} records could not be read, the first: ${found.errors[0]?.reason}` : ""}
+            {found.rejected && found.rejected.length > 0 ? `; ${count(found.rejected.length)} records could not be read, the first: ${found.rejected[0]?.reason}` : ""}
           </p>
           {found.matches.length > 0 && (
             <div className="scroll" tabIndex={0}>

@@ -4,26 +4,27 @@ import { useState } from "react";
 
 import { ask } from "../../api/client";
 import type { MatchRecord } from "../../api/events";
-import { Dialog, Failure } from "../../components/basics";
+import { useDecisionChange } from "../../api/triage";
+import { Badge, Dialog, Failure } from "../../components/basics";
 
-export function Acknowledgement({ pattern, match }: { pattern: string; match: MatchRecord }) {
+export function Acknowledgement({ pattern, match, by }: { pattern: string; match: MatchRecord; by: string | null }) {
+  const changed = useDecisionChange();
   const [isOpen, setOpen] = useState(false);
   const [note, setNote] = useState("");
   const [error, setError] = useState<unknown>(null);
-  const [isDone, setDone] = useState(false);
 
   const acknowledge = async () => {
     const path = `/api/v1/patterns/${encodeURIComponent(pattern)}/matches/${encodeURIComponent(match.match_id)}/acknowledgement`;
     try {
       await ask(path, { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ note }) });
-      setDone(true);
       setOpen(false);
+      await changed();
     } catch (problem) {
       setError(problem);
     }
   };
 
-  if (isDone) return <span role="status">Acknowledged</span>;
+  if (by !== null) return <Badge tone="good">seen by {by}</Badge>;
   return (
     <>
       <button type="button" className="main" onClick={() => setOpen(true)}>

@@ -3,7 +3,8 @@
 import { useState } from "react";
 
 import { ask } from "../../api/client";
-import { Dialog, Failure } from "../../components/basics";
+import { useDecisionChange } from "../../api/triage";
+import { Badge, Dialog, Failure } from "../../components/basics";
 
 const HOURS: [string, number | null][] = [
   ["1 hour", 1],
@@ -13,27 +14,27 @@ const HOURS: [string, number | null][] = [
   ["until somebody ends it", null],
 ];
 
-export function Mute({ pattern, vertices }: { pattern: string; vertices: string[] }) {
+export function Mute({ pattern, vertices, isMuted }: { pattern: string; vertices: string[]; isMuted: boolean }) {
+  const changed = useDecisionChange();
   const [isOpen, setOpen] = useState(false);
   const [vertex, setVertex] = useState(vertices[0] ?? "");
   const [hours, setHours] = useState<number | null>(8);
   const [reason, setReason] = useState("");
   const [error, setError] = useState<unknown>(null);
-  const [isDone, setDone] = useState(false);
 
   const mute = async () => {
     const until = hours === null ? null : new Date(Date.now() + hours * 3_600_000).toISOString();
     const body = JSON.stringify({ pattern, key: vertex === "" ? null : { vertex }, until, reason });
     try {
       await ask("/api/v1/mutes", { method: "POST", headers: { "content-type": "application/json" }, body });
-      setDone(true);
       setOpen(false);
+      await changed();
     } catch (problem) {
       setError(problem);
     }
   };
 
-  if (isDone) return <span role="status">Muted</span>;
+  if (isMuted) return <Badge tone="plain">muted</Badge>;
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
@@ -42,7 +43,7 @@ export function Mute({ pattern, vertices }: { pattern: string; vertices: string[
       {isOpen && (
         <Dialog title={`Mute matches of ${pattern}`} onClose={() => setOpen(false)}>
           {error !== null && <Failure error={error} />}
-          <p>Matches are found and shown as before. They are marked as muted, and no alert is sent.</p>
+          <p>Matches are found and shown as before. They are marked as muted.</p>
           <label className="field">
             Of
             <select value={vertex} onChange={(event) => setVertex(event.target.value)}>

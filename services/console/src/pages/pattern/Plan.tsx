@@ -6,7 +6,6 @@ import { ProblemError } from "../../api/problems";
 import { type Plan as Chosen, usePlan } from "../../api/queries";
 import { Answer, Facts, Loading, Notice, Panel } from "../../components/basics";
 import { decimal } from "../../format";
-import { History } from "./PlanHistory";
 
 const Steps = lazy(() => import("../../drawing/Steps"));
 
@@ -18,7 +17,7 @@ export function Plan({ name }: { name: string }) {
   return (
     <>
       <Answer of={plan}>{(data) => <Content plan={data} />}</Answer>
-      <History name={name} />
+
     </>
   );
 }

@@ -3,22 +3,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { ask } from "../../api/client";
+import { api, bodyOf } from "../../api/client";
 import type { Pattern } from "../../api/queries";
 import { Answer, Panel } from "../../components/basics";
 import { diff } from "../../diff";
 import { moment } from "../../format";
 
-interface Version {
-  version: number;
-  text: string;
-  at: string;
-}
-
 export function Versions({ of }: { of: Pattern }) {
   const versions = useQuery({
     queryKey: ["versions", of.name, of.version],
-    queryFn: () => ask<{ versions: Version[] }>(`/api/v1/patterns/${encodeURIComponent(of.name)}/versions`),
+    queryFn: () => bodyOf(api.GET("/api/v1/patterns/{name}/versions", { params: { path: { name: of.name } } })),
     retry: false,
   });
   const [chosen, setChosen] = useState<number | null>(null);

@@ -3,38 +3,13 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 
-import { ask, type Schemas } from "../../api/client";
+import { api, bodyOf } from "../../api/client";
 import { Failure, Loading, Notice, Panel } from "../../components/basics";
 import { count } from "../../format";
 import { Link } from "../../router";
 import { useSettled } from "../editor/validity";
 
 const CodeEditor = lazy(() => import("../../language/CodeEditor"));
-
-interface ShownRecord {
-  record: number | null;
-  time: string;
-  drawn: string;
-  id: string;
-  attributes: string[];
-}
-
-interface Checked {
-  valid: boolean;
-  error: Schemas["Flaw"] | null;
-  records: number;
-  given: number;
-  filtered: number;
-  shown: ShownRecord[];
-  rejected: { count: number; examples: { line: number; reason: string; raw: string }[] };
-}
-
-interface Preset {
-  name: string;
-  title: string;
-  text: string;
-  pattern: string | null;
-}
 
 const FIRST = (name: string) => `STREAM ${/^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? name : `\`${name}\``}
 EDGE (src)-[label]->(dst)
@@ -53,13 +28,12 @@ export function Statement({ name, text: registered, onSaved }: { name: string; t
     queryKey: ["statement", settled],
     queryFn: () => {
       const [statement = "", records = ""] = settled.split("\u0000");
-      const body = JSON.stringify({ text: statement, sample: records });
-      return ask<Checked>("/api/v1/streams:check", { method: "POST", headers: { "content-type": "application/json" }, body });
+      return bodyOf(api.POST("/api/v1/streams:check", { body: { text: statement, sample: records } }));
     },
     placeholderData: keepPreviousData,
     retry: false,
   });
-  const presets = useQuery({ queryKey: ["presets"], queryFn: () => ask<{ presets: Preset[] }>("/api/v1/presets"), staleTime: Number.POSITIVE_INFINITY });
+  const presets = useQuery({ queryKey: ["presets"], queryFn: () => bodyOf(api.GET("/api/v1/presets")), staleTime: Number.POSITIVE_INFINITY });
 
   const choose = (title: string) => {
     const preset = presets.data?.presets.find((each) => each.name === title);
@@ -68,7 +42,7 @@ export function Statement({ name, text: registered, onSaved }: { name: string; t
 
   const save = async () => {
     try {
-      await ask(`/api/v1/streams/${encodeURIComponent(name)}`, { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ text }) });
+      await bodyOf(api.PUT("/api/v1/streams/{stream}", { params: { path: { stream: name } }, body: { text } }));
       setError(null);
       setSaved(true);
       onSaved();
@@ -132,9 +106,9 @@ export function Statement({ name, text: registered, onSaved }: { name: string; t
         {data?.valid && (
           <>
             <p role="status">
-              {count(data.records)} records: {count(data.given)} edges and events, {count(data.filtered)} not of the stream, {count(data.rejected.count)} rejected
+              {count(data.records)} records: {count(data.given)} edges and events, {count(data.filtered)} not of the stream, {count(data.rejected?.count ?? 0)} rejected
             </p>
-            {data.rejected.examples.map((each) => (
+            {data.rejected?.examples?.map((each) => (
               <Notice key={each.line} tone="warn">
                 Line {each.line}: {each.reason} <code>{each.raw}</code>
               </Notice>
@@ -151,7 +125,7 @@ export function Statement({ name, text: registered, onSaved }: { name: string; t
                   </tr>
                 </thead>
                 <tbody>
-                  {data.shown.map((each, index) => (
+                  {data.shown?.map((each, index) => (
                     <tr key={index}>
                       <td>{each.record}</td>
                       <td>{each.time}</td>
