@@ -17,7 +17,7 @@ from graphtide.dev.deployment import DevOptions, application
 from graphtide_generate import GENERATORS
 from graphtide_generate.stream import Recipe
 from graphtide_generate.writer import write_stream
-from graphtide_testing.console import Deployment
+from graphtide_testing.console import ServedConsole
 from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect, sync_playwright
@@ -62,11 +62,11 @@ def _missing() -> str | None:
 
 
 @pytest.fixture(scope="module")
-def empty() -> Iterator[Deployment]:
+def empty() -> Iterator[ServedConsole]:
     """Return a deployment without streams and patterns."""
     with serve(application(DevOptions(lateness=0))) as url, httpx2.Client(base_url=url, timeout=60) as http:
         wait_until(lambda: http.get("/readyz").status_code == 200, 120, pause=0.1)
-        yield Deployment(url, http)
+        yield ServedConsole(url, http)
 
 
 EXFILTRATION: Final = """PATTERN exfiltration
@@ -79,13 +79,13 @@ RELAY: Final = "PATTERN relay MATCH (a)-[x:http]->(b)-[y:dns]->(c) ORDER x < y O
 
 
 @pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedConsole]:
     """Return a deployment with a stream of flows, two patterns and their matches, and a dead letter."""
     stream = GENERATORS["network"](Recipe(seed=5, records=4_000, planted=6, decoys=6))
     lines = _csv_of(stream, tmp_path_factory.mktemp("flows"))
     with serve(application(DevOptions(lateness=0))) as url, httpx2.Client(base_url=url, timeout=60) as http:
         wait_until(lambda: http.get("/readyz").status_code == 200, 120, pause=0.1)
-        made = Deployment(url, http, planted=len(stream.planted))
+        made = ServedConsole(url, http, planted=len(stream.planted))
         made.register(EXFILTRATION)
         made.register(RELAY)
         made.send("flows", lines, type="text/csv")

@@ -24,7 +24,7 @@ from starlette.routing import Route
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graphtide_testing.console import Deployment
+    from graphtide_testing.console import ServedConsole
     from playwright.sync_api import Browser, Page
 
 SCRIPTS: Final = (
@@ -39,7 +39,7 @@ NAME: Final = "<img src=x onerror='window.harmed=1'>"
 
 
 @pytest.fixture
-def hostile(empty: Deployment) -> Deployment:
+def hostile(empty: ServedConsole) -> ServedConsole:
     """Return a deployment whose names, labels, attributes and dead letters are scripts."""
     if not empty.http.get("/api/v1/patterns").json()["patterns"]:
         empty.register(f"PATTERN `{NAME}` MATCH (a)-[x]->(b)-[y]->(c) ORDER x < y ON hostile WINDOW 1h")
@@ -60,7 +60,7 @@ def hostile(empty: Deployment) -> Deployment:
     return empty
 
 
-def test_no_name_label_attribute_or_dead_letter_runs_as_a_script(hostile: Deployment, page: Page) -> None:
+def test_no_name_label_attribute_or_dead_letter_runs_as_a_script(hostile: ServedConsole, page: Page) -> None:
     name = quote(NAME, safe="")
     listed = hostile.http.get(f"/api/v1/patterns/{name}/matches").json()["matches"]
     for path in (
@@ -77,7 +77,7 @@ def test_no_name_label_attribute_or_dead_letter_runs_as_a_script(hostile: Deploy
     expect(page.get_by_text(SCRIPTS[1]).first).to_be_visible()
 
 
-def test_the_policy_lets_no_other_script_run(empty: Deployment, browser: Browser) -> None:
+def test_the_policy_lets_no_other_script_run(empty: ServedConsole, browser: Browser) -> None:
     answer = httpx2.get(f"{empty.url}/console/")
     given = answer.headers["Content-Security-Policy"]
     policy = dict(part.strip().split(" ", 1) for part in given.split(";"))
@@ -105,7 +105,7 @@ def other_site(body: str) -> Iterator[str]:
         yield url.replace("127.0.0.1", "localhost")
 
 
-def test_another_site_can_neither_frame_the_console_nor_write_in_its_name(empty: Deployment, browser: Browser) -> None:
+def test_another_site_can_neither_frame_the_console_nor_write_in_its_name(empty: ServedConsole, browser: Browser) -> None:
     registered = len(empty.http.get("/api/v1/patterns").json()["patterns"])
     attack = f"""<iframe src="{empty.url}/console/"></iframe>
     <form id=f method=post action="{empty.url}/api/v1/patterns" enctype="text/plain">

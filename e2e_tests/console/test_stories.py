@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graphtide_testing.console import Deployment
+    from graphtide_testing.console import ServedConsole
     from playwright.sync_api import Page
 
 BEGIN: Final = 1_704_067_200.0
@@ -49,7 +49,7 @@ def write(page: Page, label: str, text: str) -> None:
     page.keyboard.insert_text(text)
 
 
-def test_an_analyst_gets_from_a_file_to_a_match_that_is_understood(empty: Deployment, page: Page, tmp_path: Path) -> None:
+def test_an_analyst_gets_from_a_file_to_a_match_that_is_understood(empty: ServedConsole, page: Page, tmp_path: Path) -> None:
     log = tmp_path / "conn.log"
     log.write_text(ZEEK)
 
@@ -98,7 +98,7 @@ def test_an_analyst_gets_from_a_file_to_a_match_that_is_understood(empty: Deploy
     decide(empty, page)
 
 
-def decide(empty: Deployment, page: Page) -> None:
+def decide(empty: ServedConsole, page: Page) -> None:
     """Acknowledge the match of a page, mute what it is about, and end the mute."""
     page.get_by_role("button", name="Acknowledge").click()
     page.get_by_label("Note").fill("a backup")
@@ -117,7 +117,7 @@ def decide(empty: Deployment, page: Page) -> None:
     expect(page.get_by_role("heading", name="Mutes")).to_have_count(0)
 
 
-def test_somebody_finds_out_why_nothing_matched(empty: Deployment, page: Page) -> None:
+def test_somebody_finds_out_why_nothing_matched(empty: ServedConsole, page: Page) -> None:
     empty.register("PATTERN why MATCH (a)-[x:asks]->(b)-[y:answers]->(a) ORDER x < y ON talk WINDOW 1h")
     empty.send("talk", "".join(f'{{"ts":{n},"src":"a{n}","dst":"b","label":"asks"}}\n' for n in range(1, 6)))
     page.goto(f"{empty.url}/console/patterns/why/plan")
@@ -127,7 +127,7 @@ def test_somebody_finds_out_why_nothing_matched(empty: Deployment, page: Page) -
     expect(page.get_by_role("heading", name="Nearest to a match")).to_be_visible()
 
 
-def test_a_dead_letter_is_mended_and_sent_again(empty: Deployment, page: Page) -> None:
+def test_a_dead_letter_is_mended_and_sent_again(empty: ServedConsole, page: Page) -> None:
     good, bad = (f'{{"ts": {ts}, "src": "a", "dst": "{dst}", "label": "x"}}' for ts, dst in ((5, "b"), ('"late"', "c")))
     empty.send("mended", f"{good}\n{bad}\n")
     page.goto(f"{empty.url}/console/streams/mended/dead-letters")
@@ -144,7 +144,7 @@ def test_a_dead_letter_is_mended_and_sent_again(empty: Deployment, page: Page) -
     wait_until(lambda: newest() == ["c", "b"], 60, pause=0.2)
 
 
-def test_a_pattern_is_searched_in_history(empty: Deployment, page: Page) -> None:
+def test_a_pattern_is_searched_in_history(empty: ServedConsole, page: Page) -> None:
     empty.send("past", "".join(f'{{"ts":{n},"src":"a{n}","dst":"b","label":"asks"}}\n' for n in range(1, 6)))
     wait_until(lambda: len(empty.http.get("/api/v1/streams/past/edges:newest").json()["edges"]) == 5, 60, pause=0.2)
     empty.register("PATTERN old MATCH (a)-[x:asks]->(b) ON past WINDOW 1h")
@@ -156,7 +156,7 @@ def test_a_pattern_is_searched_in_history(empty: Deployment, page: Page) -> None
     assert empty.matches("old") == 5
 
 
-def test_a_pattern_is_paused_resumed_changed_and_deleted(empty: Deployment, page: Page) -> None:
+def test_a_pattern_is_paused_resumed_changed_and_deleted(empty: ServedConsole, page: Page) -> None:
     empty.register("PATTERN mine MATCH (a)-[x:asks]->(b) ON own WINDOW 1h")
     page.goto(f"{empty.url}/console/patterns/mine")
     page.get_by_role("button", name="Pause").click()
@@ -180,7 +180,7 @@ def test_a_pattern_is_paused_resumed_changed_and_deleted(empty: Deployment, page
     assert empty.http.get("/api/v1/patterns/mine").status_code == 404
 
 
-def test_a_pattern_is_drawn(empty: Deployment, page: Page) -> None:
+def test_a_pattern_is_drawn(empty: ServedConsole, page: Page) -> None:
     page.goto(f"{empty.url}/console/editor")
     page.get_by_role("button", name="Draw it").click()
     for _ in range(3):

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
+from graphtide.dev.demo_streams import PATTERNS
 from graphtide.dev.deployment import DevOptions, application
+from graphtide_query import parse
 from graphtide_testing.servers.process import free_ports
 from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
@@ -311,3 +313,22 @@ def test_what_is_about_to_match_is_shown_and_sent_as_it_comes_close(http: httpx2
     with http.stream("GET", f"{address}:stream") as answer:
         (shown,) = (line for line, _ in zip(filter(None, answer.iter_lines()), range(4), strict=False) if line[:5] == "data:")
     assert json.loads(shown[6:]) == found
+
+
+def test_the_demo_registers_three_patterns_and_matches_come() -> None:
+    with running("--demo", "--speed", "3600") as http:
+
+        def found() -> dict[str, int]:
+            listed = http.get("/api/v1/patterns").json()["patterns"]
+            return {each["name"]: (each["figures"] or {}).get("matches", 0) for each in listed}
+
+        wait_until(lambda: len(found()) == 3 and min(found().values()) > 0, 120, pause=0.5)
+        streams = {each["name"]: each["dead_letters"] for each in http.get("/api/v1/streams").json()["streams"]}
+        assert streams == {"flows": 0, "logins": 0}
+        progress = http.get("/api/v1/streams/flows").json()["standing"]
+        assert (progress["late"], progress["duplicates"], progress["future"]) == (0, 0, 0)
+    assert set(found_names()) == {"brute_force", "exfiltration", "resolved"}
+
+
+def found_names() -> list[str]:
+    return [str(pattern.name) for text in PATTERNS for pattern in parse(text)]

@@ -47,7 +47,7 @@ class AdminApiSettings(RedisLoginSettings, AccessSettings):
     console_scope: str = "openid"
 
     def console(self) -> ConsoleSettings:
-        """Return what the console is told at its start."""
+        """Return what the console reads at its start."""
         issuer = None if self.oidc is None else self.oidc.issuer
         return ConsoleSettings(self.unit, not self.insecure, issuer, self.console_client_id, self.console_scope)
 

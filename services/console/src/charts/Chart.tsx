@@ -11,6 +11,14 @@ export interface Series {
 
 const COLOURS = ["#1296a8", "#d9822b", "#8d5fd3", "#c2414b", "#3f9b57"];
 
+/** Return an instant as people of every country read it; the day where a step is hours long. */
+function clock(seconds: number, step: number): string {
+  const date = new Date(seconds * 1000);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  return step >= 21_600 ? `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}` : step < 60 ? `${time}:${two(date.getSeconds())}` : time;
+}
+
 /** Return the series over one axis of times. */
 function aligned(series: Series[]): uPlot.AlignedData {
   const times = [...new Set(series.flatMap((each) => each.points.map(([at]) => at)))].sort((a, b) => a - b);
@@ -34,10 +42,10 @@ export function Chart({ label, series, height = 150 }: { label: string; series: 
     const options: uPlot.Options = {
       width: element.clientWidth,
       height,
-      axes: [axis, { ...axis, size: 52 }],
+      axes: [{ ...axis, values: (_, splits, __, ___, step) => splits.map((each) => clock(each, step)) }, { ...axis, size: 52 }],
       scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
       series: [
-        {},
+        { label: "Time", value: (_, at) => (at === null ? "–" : new Date(at * 1000).toLocaleTimeString("sv")) },
         ...names.split("\n").map((each, index) => {
           const stroke = COLOURS[index % COLOURS.length]!;
           return { label: each, stroke, width: 1.5, fill: `${stroke}22`, points: { show: false } };

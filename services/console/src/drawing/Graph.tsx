@@ -71,6 +71,20 @@ function styleOf(element: HTMLElement): cytoscape.StylesheetJson {
   ];
 }
 
+/** Vertices that stand in a circle, where edges cross least; more are placed by forces. */
+const MOST_IN_A_CIRCLE = 14;
+const PADDING = 36;
+const MOST_ZOOM = 1.15;
+
+/** Show all of a graph, no larger than it is read well. */
+function show(core: Core): void {
+  core.fit(undefined, PADDING);
+  if (core.zoom() > MOST_ZOOM) {
+    core.zoom(MOST_ZOOM);
+    core.center();
+  }
+}
+
 export default function Graph({ label, vertices, arrows, small = false, onVertex, onArrow, onGround }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const core = useRef<Core | null>(null);
@@ -98,7 +112,7 @@ export default function Graph({ label, vertices, arrows, small = false, onVertex
     scheme.addEventListener("change", restyle);
     const observer = new ResizeObserver(() => {
       made.resize();
-      made.fit(undefined, 30);
+      show(made);
     });
     observer.observe(element);
     return () => {
@@ -113,19 +127,21 @@ export default function Graph({ label, vertices, arrows, small = false, onVertex
     const made = core.current;
     if (made === null) return;
     const [nodes, edges] = JSON.parse(content) as [Vertex[], Arrow[]];
-    const radius = 60 + nodes.length * 18;
+    const radius = nodes.length === 1 ? 0 : 70 + nodes.length * 26;
     const elements: ElementDefinition[] = nodes.map((data, index) => {
-      const angle = (index / Math.max(nodes.length, 1)) * 2 * Math.PI - Math.PI / 2;
-      return { data, position: { x: radius * Math.cos(angle), y: radius * Math.sin(angle) } };
+      const angle = (index / Math.max(nodes.length, 1)) * 2 * Math.PI + Math.PI;
+      return { data, position: { x: 1.35 * radius * Math.cos(angle), y: radius * Math.sin(angle) } };
     });
     elements.push(...edges.map((data) => ({ data })));
     made.batch(() => {
       made.elements().remove();
       made.add(elements);
     });
-    const layout = { name: "cose", animate: false, randomize: false, idealEdgeLength: () => 120, nodeRepulsion: () => 40_000, padding: 30 };
-    made.layout(layout as cytoscape.LayoutOptions).run();
-    made.fit(undefined, 30);
+    if (nodes.length > MOST_IN_A_CIRCLE) {
+      const layout = { name: "cose", animate: false, randomize: false, idealEdgeLength: () => 140, nodeRepulsion: () => 400_000, padding: PADDING };
+      made.layout(layout as cytoscape.LayoutOptions).run();
+    }
+    show(made);
   }, [content]);
 
   return <div ref={place} className={`drawing${small ? " small" : ""}`} role="img" aria-label={label} />;

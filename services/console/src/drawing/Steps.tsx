@@ -68,7 +68,7 @@ export default function Steps({ nodes }: { nodes: PlanNode[] }) {
               {node.name}
             </text>
             <text x={x + WIDTH - 10} y={y + 19} fontSize="11" textAnchor="end">
-              {node.actual === null ? `≈ ${decimal(node.estimate)}` : `${decimal(node.actual)} now`}
+              {node.actual !== null ? `${decimal(node.actual)} now` : node.estimate !== null ? `≈ ${decimal(node.estimate)}` : ""}
             </text>
             <text x={x + 10} y={y + 39} fontSize="10.5">
               {node.does.length > 27 ? `${node.does.slice(0, 26)}…` : node.does}

@@ -153,7 +153,7 @@ function subjectOf(match: PlacedMatch["match"]): string {
   const bound = match.vertices ?? match.events ?? match.edges ?? {};
   const own = Object.entries(bound).map(([name, each]) => `${name} ${Array.isArray(each) ? `${each.length} ×` : each}`);
   if (own.length > 0) return own.join(", ");
-  return [match.source, match.target].filter((each) => typeof each === "string").join(" → ");
+  return [match.src, match.dst].filter((each) => typeof each === "string").join(" → ");
 }
 
 function textOf(match: PlacedMatch["match"]): string {

@@ -20,26 +20,28 @@ export default function Operations() {
               </Notice>
             ))}
             <Panel title="Services">
-              <table>
-                <thead>
-                  <tr>
-                    <th>Service</th>
-                    <th>State</th>
-                    <th>Heard of</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {services.map((each) => (
-                    <tr key={each.name}>
-                      <td>{each.name}</td>
-                      <td>
-                        <Badge tone={toneOf(each.state)}>{each.state}</Badge>
-                      </td>
-                      <td>{moment(each.seen)}</td>
+              <div className="scroll" tabIndex={0}>
+                <table>
+                  <thead>
+                    <tr>
+                      <th>Service</th>
+                      <th>State</th>
+                      <th>Heard of</th>
                     </tr>
-                  ))}
-                </tbody>
-              </table>
+                  </thead>
+                  <tbody>
+                    {services.map((each) => (
+                      <tr key={each.name}>
+                        <td>{each.name}</td>
+                        <td>
+                          <Badge tone={toneOf(each.state)}>{each.state}</Badge>
+                        </td>
+                        <td>{moment(each.seen)}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
             </Panel>
           </>
         )}

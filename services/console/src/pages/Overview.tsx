@@ -78,11 +78,11 @@ export default function Overview() {
         </Panel>
       )}
       <div className="grid">
-        <Figure title="Edges a second" value={lastOf(total("edges"))} />
-        <Figure title="Matches a second" value={lastOf(total("matches"))} />
-        <Figure title="Rejected a minute" value={perMinute(sum(ofStreams, "rejected"))} />
-        <Figure title="Late a minute" value={perMinute(sum(ofStreams, "late"))} />
-        <Figure title="Duplicates a minute" value={perMinute(sum(ofStreams, "duplicates"))} />
+        <Tile title="Edges a second" value={lastOf(total("edges"))} />
+        <Tile title="Matches a second" value={lastOf(total("matches"))} />
+        <Tile title="Rejected a minute" value={perMinute(sum(ofStreams, "rejected"))} />
+        <Tile title="Late a minute" value={perMinute(sum(ofStreams, "late"))} />
+        <Tile title="Duplicates a minute" value={perMinute(sum(ofStreams, "duplicates"))} />
       </div>
       <div className="row">
         <label className="field">
@@ -117,56 +117,60 @@ export default function Overview() {
         <Panel title="Streams">
           <Answer of={streams}>
             {({ streams: list }) => (
-              <table>
-                <thead>
-                  <tr>
-                    <th>Stream</th>
-                    <th>Patterns</th>
-                    <th className="num">Dead letters</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.slice(0, 50).map((each) => (
-                    <tr key={each.name}>
-                      <td>
-                        <Link to={address("streams", each.name)}>{each.name}</Link>
-                      </td>
-                      <td>{count(each.patterns.length)}</td>
-                      <td className="num">{count(each.dead_letters)}</td>
+              <div className="scroll" tabIndex={0}>
+                <table>
+                  <thead>
+                    <tr>
+                      <th>Stream</th>
+                      <th>Patterns</th>
+                      <th className="num">Dead letters</th>
                     </tr>
-                  ))}
-                </tbody>
-              </table>
+                  </thead>
+                  <tbody>
+                    {list.slice(0, 50).map((each) => (
+                      <tr key={each.name}>
+                        <td>
+                          <Link to={address("streams", each.name)}>{each.name}</Link>
+                        </td>
+                        <td>{count(each.patterns.length)}</td>
+                        <td className="num">{count(each.dead_letters)}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
             )}
           </Answer>
         </Panel>
         <Panel title="Services">
           <Answer of={matchers}>
             {({ matchers: list }) => (
-              <table>
-                <thead>
-                  <tr>
-                    <th>Service</th>
-                    <th className="num">Busy</th>
-                    <th className="num">Patterns</th>
-                    <th>Heard of</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.flatMap((each) =>
-                    each.shards.map((shard) => (
-                      <tr key={`${each.service} ${shard.shard}`}>
-                        <td>
-                          {each.service} {shard.shard}
-                        </td>
-                        <td className="num">{decimal((shard.busy ?? 0) * 100)} %</td>
-                        <td className="num">{count(shard.patterns)}</td>
-                        <td>{moment(shard.at)}</td>
-                      </tr>
-                    )),
-                  )}
-                </tbody>
-              </table>
+              <div className="scroll" tabIndex={0}>
+                <table>
+                  <thead>
+                    <tr>
+                      <th>Service</th>
+                      <th className="num">Busy</th>
+                      <th className="num">Patterns</th>
+                      <th>Heard of</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {list.flatMap((each) =>
+                      each.shards.map((shard) => (
+                        <tr key={`${each.service} ${shard.shard}`}>
+                          <td>
+                            {each.service} {shard.shard}
+                          </td>
+                          <td className="num">{decimal((shard.busy ?? 0) * 100)} %</td>
+                          <td className="num">{count(shard.patterns)}</td>
+                          <td>{moment(shard.at)}</td>
+                        </tr>
+                      )),
+                    )}
+                  </tbody>
+                </table>
+              </div>
             )}
           </Answer>
         </Panel>
@@ -179,11 +183,11 @@ function perMinute(value: number | null): number | null {
   return value === null ? null : value * 60;
 }
 
-function Figure({ title, value }: { title: string; value: number | null }) {
+function Tile({ title, value }: { title: string; value: number | null }) {
   return (
     <div className="panel">
       <div className="label">{title}</div>
-      <div className="figure">{decimal(value)}</div>
+      <div className="large">{decimal(value)}</div>
     </div>
   );
 }

@@ -36,14 +36,14 @@ export default function Pattern({ name, tab }: { name: string; tab: string }) {
           if (tab === "partial") return <PartialMatches name={name} />;
           if (tab === "versions") return <Versions of={data} />;
           if (tab === "history") return <Backfill of={data} />;
-          return <Standing of={data} />;
+          return <Summary of={data} />;
         }}
       </Answer>
     </Page>
   );
 }
 
-function Standing({ of }: { of: Registered }) {
+function Summary({ of }: { of: Registered }) {
   const series = useSeries({ names: ["matches", "partial_matches", "lag"], pattern: of.name, last: 3600 });
   const pick = (name: string) => (series.data?.series ?? []).filter((each) => each.name === name).map((each) => ({ name, points: each.points }));
   return (

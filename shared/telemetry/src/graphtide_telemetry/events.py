@@ -33,6 +33,10 @@ MATCH_UNREADABLE = Name("match.unreadable", "a record of the topic of matches is
 ORDERED_UNREADABLE = Name("ordered.unreadable", "an ordered record cannot be read; it is passed over")
 RECORD_UNREADABLE = Name("record.unreadable", "a record of a control topic cannot be read; it is passed over")
 
+# The demo.
+DEMO_ENDED = Name("demo.ended", "the streams of the demo ended in an unforeseen error; the deployment continues")
+DEMO_REFUSED = Name("demo.refused", "the deployment refused records of the demo; it goes on with the next ones")
+
 # Statistics.
 STREAM_UNCOUNTED = Name("stream.uncounted", "a stream cannot be counted; the others are")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class ServedConsole:
     """Where a deployment answers.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Figures of streams and patterns over time, as this process sees them in the log every five seconds.
+"""Rates and sizes of streams and patterns over time, as this process sees them in the log every five seconds.
 
 Each process of the API looks for itself, and knows nothing of the time before it began.
 """
@@ -13,7 +13,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import logical_stream
 from graphtide_telemetry.health import beat
 
-from graphtide_admin_api.domain.time_series import STEP, SeriesStore, Shown, Subject
+from graphtide_admin_api.domain.time_series import STEP, SeriesPoints, SeriesStore, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +33,7 @@ _LIVE_SECONDS: Final = 30 * 86_400
 """Times this near to the clock are those of a live stream; others are of history."""
 
 _COUNTED: Final = {"edges": "ordered", "rejected": "rejected", "late": "late", "duplicates": "duplicates"}
-"""Figures a second of a stream, by what its progress counts."""
+"""Rates of a stream, by what its progress counts."""
 
 NAMES: Final = frozenset({*_COUNTED, "watermark_lag", "matches", "partial_matches", "lag"})
 """The names of series."""
@@ -52,7 +52,7 @@ class _Counts:
 
 
 class Monitor:
-    """A `Worker` that samples figures, and answers from them; answers are safe for threads."""
+    """A `Worker` that samples rates and sizes, and answers from them; answers are safe for threads."""
 
     def __init__(self, streams: Streams, view: View, clock: Clock, unit: TimeUnit) -> None:
         """Look at streams and patterns; times of streams count this unit."""
@@ -94,7 +94,7 @@ class Monitor:
 
     def find(
         self, names: Iterable[str], begin: float, end: float, stream: str | None, pattern: str | None
-    ) -> tuple[int, list[Shown]]:
+    ) -> tuple[int, list[SeriesPoints]]:
         """Return the step and the series as `SeriesStore.find`."""
         with self._lock:
             return self._store.find(names, begin, end, stream, pattern)
@@ -129,9 +129,9 @@ class Monitor:
         return None if found is None else found.stream_progress
 
     def _put_stream(self, now: float, name: str, progress: StreamProgress) -> float:
-        """Put the figures of a stream, and return its edges a second."""
+        """Put the rates of a stream, and return its edges a second."""
         counted = progress.counted
-        counts = {figure: getattr(counted, member) for figure, member in _COUNTED.items()}
+        counts = {rate_name: getattr(counted, member) for rate_name, member in _COUNTED.items()}
         before = self._counts.get(name)
         if before is None and self._sampled_at is not None:
             # It came since the last look, and began from nothing.
@@ -141,9 +141,9 @@ class Monitor:
         if before is not None and now > before.at:
             # A new epoch counts from nothing.
             begin = before.counts if before.epoch == progress.epoch else dict.fromkeys(counts, 0)
-            rates = {figure: max(0, count - begin[figure]) / (now - before.at) for figure, count in counts.items()}
-        for figure, rate in rates.items():
-            self._store.put(Subject(figure, name), now, rate)
+            rates = {rate_name: max(0, count - begin[rate_name]) / (now - before.at) for rate_name, count in counts.items()}
+        for rate_name, rate in rates.items():
+            self._store.put(Subject(rate_name, name), now, rate)
         if progress.watermark is not None:
             self._store.put(Subject("watermark_lag", name), now, self._lag(now, progress.watermark, progress.newest))
         return rates["edges"]
@@ -156,7 +156,7 @@ class Monitor:
         return 0.0 if newest is None else max(0.0, (newest - watermark) * self._unit.nanoseconds / 1e9)
 
     def _put_patterns(self, now: float) -> float:
-        """Put the figures of patterns, and return the matches a second of all."""
+        """Put the rates and sizes of patterns, and return the matches a second of all."""
         lags = {
             (host.service, host.shard, place.stream): place.lag_seconds for host in self._view.hosts() for place in host.streams
         }

@@ -101,7 +101,7 @@ def read_sample(definition: StreamDefinition, sample: str) -> Sampled:
         attributes = attributes_of(definition)
         if attributes is None:
             attributes = _fields_of(definition, sample, format)
-        decoder, batches = _decoded(definition, sample, format, (*attributes, *joined_attributes(definition)))
+        decoder, batches = _decode(definition, sample, format, (*attributes, *joined_attributes(definition)))
     except UnreadableStreamError as error:
         raise ProblemError(422, "invalid-sample", str(error)) from error
     flaws = take_dead_letters(decoder)
@@ -131,7 +131,7 @@ def _format_of(definition: StreamDefinition, sample: str) -> StreamFormat:
     return formats.DEFAULT
 
 
-def _decoded(
+def _decode(
     definition: StreamDefinition, sample: str, format: StreamFormat, attributes: Sequence[str]
 ) -> tuple[StatementDecoder, list[EdgeBatch]]:
     decoder = StatementDecoder(
@@ -150,7 +150,7 @@ def _decoded(
 
 def _fields_of(definition: StreamDefinition, sample: str, format: StreamFormat) -> tuple[str, ...]:
     """Return the names of the fields of the sample: its columns, or the members of its first objects."""
-    decoder, batches = _decoded(definition, sample, format, ())
+    decoder, batches = _decode(definition, sample, format, ())
     if (columns := decoder.columns()) is not None:
         return tuple(columns)
     raw = [record["raw"] for batch in batches for record in batch.part(0, min(len(batch), SHOWN)).to_records()]

@@ -1,4 +1,4 @@
-"""Series of figures over the last hour and the last week, in rings of fixed size.
+"""Series of values over the last hour and the last week, in rings of fixed size.
 
 A series has a value every five seconds for an hour, and the mean of every five minutes for a week. Cost: O(1) a value; 11 KB a
 series.
@@ -30,7 +30,7 @@ MOST_SERIES: Final = 4_000
 
 
 class Subject(NamedTuple):
-    """What a series is of: a figure of a stream, of a pattern, or of all."""
+    """What a series is of: a value of a stream, of a pattern, or of all."""
 
     name: str
     stream: str | None = None
@@ -66,7 +66,7 @@ class Ring:
 
 
 class Series:
-    """One figure over time."""
+    """One value over time."""
 
     def __init__(self) -> None:
         """Hold nothing yet."""
@@ -92,7 +92,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SeriesPoints:
     """A series from an instant on."""
 
     subject: Subject
@@ -133,14 +133,14 @@ class SeriesStore:
 
     def find(
         self, names: Iterable[str], begin: float, end: float, stream: str | None = None, pattern: str | None = None
-    ) -> tuple[int, list[Shown]]:
+    ) -> tuple[int, list[SeriesPoints]]:
         """Return the step and the series with one of these names, of a stream or a pattern if one is given.
 
         The step is the short one where the short rings go back so far.
         """
         wanted, step = frozenset(names), STEP if end - begin <= SHORT_SPAN else LONG_STEP
         found = [
-            Shown(subject, series.ring(step).points(begin, end))
+            SeriesPoints(subject, series.ring(step).points(begin, end))
             for subject, series in self._series.items()
             if subject.name in wanted
             and (stream is None or subject.stream == stream)

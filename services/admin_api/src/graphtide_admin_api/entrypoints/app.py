@@ -89,7 +89,7 @@ _TAGS: Final = [
         "name": "matchers",
         "description": "Services that find matches: the cost of their shards, and the wanted number of shards.",
     },
-    {"name": "monitoring", "description": "How the deployment does: figures over time, and what is wrong."},
+    {"name": "monitoring", "description": "How the deployment does: rates over time, and what is wrong."},
     {"name": "operations", "description": "Long work: patterns run over history."},
 ]
 

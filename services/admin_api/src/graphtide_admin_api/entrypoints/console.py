@@ -39,7 +39,7 @@ _LEAST_COMPRESSED: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSettings:
-    """What the console is told at its start.
+    """What the console reads at its start.
 
     Attributes:
         unit: of the times of streams.

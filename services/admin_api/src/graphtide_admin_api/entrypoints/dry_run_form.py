@@ -100,8 +100,8 @@ def edges_to_try(parts: Parts, given: DryRunIn) -> list[bytes]:
     """Return the edges of a dry run, each as one line of JSON, in the order of the stream.
 
     Raises:
-        ProblemError: neither or both of `edges` and `last` are given, an edge is no object, or the patterns are of several
-            streams or of none that is there.
+        ProblemError: not one of `edges` and `last` is given, or an edge is no object. Or the patterns are of several
+            streams, or of one that is not there.
     """
     if (given.edges is None) == (given.last is None):
         raise ProblemError(422, "invalid-request", "a dry run takes `edges` or `last`, one of both")

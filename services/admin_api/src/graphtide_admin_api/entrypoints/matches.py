@@ -68,7 +68,7 @@ def router(parts: Parts) -> APIRouter:
         else:
             page = older(parts.log, parts.topics.matches, Wanted(name, since, until), begin, limit)
         return MatchesPage(
-            matches=[_reported(parts, name, each) for each in page.found],
+            matches=[_mark_match(parts, name, each) for each in page.found],
             next=None if page.following is None else str(page.following),
         )
 
@@ -172,6 +172,6 @@ def _marks(parts: Parts, pattern: str, body: bytes) -> tuple[str | None, str | N
     return None if acknowledgement is None else acknowledgement.created_by, None if mute is None else mute.id
 
 
-def _reported(parts: Parts, pattern: str, match: Kept) -> ReportedMatch:
+def _mark_match(parts: Parts, pattern: str, match: Kept) -> ReportedMatch:
     acknowledged, muted = _marks(parts, pattern, match.body)
     return ReportedMatch(place=str(match.place), match=msgspec.json.decode(match.body), acknowledged=acknowledged, muted=muted)

@@ -1,4 +1,4 @@
-"""Routes about how a deployment does: figures over time, what is wrong, and who asks."""
+"""Routes about how a deployment does: rates over time, what is wrong, and who asks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_POINTS: Final = 2_000_000
 
 
 class SeriesOut(BaseModel):
-    """A figure over time: pairs of an instant in seconds since 1970 and its value, null where none is known."""
+    """A series: pairs of an instant in seconds since 1970 and its value, null where none is known."""
 
     name: str
     stream: str | None
@@ -120,7 +120,7 @@ def router(parts: Parts) -> APIRouter:
             int | SkipJsonSchema[None], Query(ge=5, le=LONG_SPAN, description="Seconds back from now; an hour if not given.")
         ] = None,
     ) -> AllSeries:
-        """Return figures over time, as this process saw them: every 5 s for an hour, the mean of 5 min for a week."""
+        """Return rates and sizes over time, as this process saw them: every 5 s for an hour, the mean of 5 min for a week."""
         wanted = {name.strip() for name in names.split(",")}
         if unknown := sorted(wanted - NAMES):
             detail = f"there is no series {unknown[0]!r}: the names are {', '.join(sorted(NAMES))}"

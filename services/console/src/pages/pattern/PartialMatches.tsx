@@ -45,28 +45,30 @@ export function PartialMatches({ name }: { name: string }) {
                 </ol>
               </Panel>
               <Panel title="How many, by step">
-                <table>
-                  <thead>
-                    <tr>
-                      <th>Part</th>
-                      <th>Step</th>
-                      <th className="num">Partial matches</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {parts.flatMap((part) =>
-                      part.steps.map((step) => (
-                        <tr key={`${part.part} ${step.name}`}>
-                          <td>{part.part}</td>
-                          <td>
-                            {step.name} {step.edges.length > 0 && <span className="muted">({step.edges.join(", ")})</span>}
-                          </td>
-                          <td className="num">{count(step.alive)}</td>
-                        </tr>
-                      )),
-                    )}
-                  </tbody>
-                </table>
+                <div className="scroll" tabIndex={0}>
+                  <table>
+                    <thead>
+                      <tr>
+                        <th>Part</th>
+                        <th>Step</th>
+                        <th className="num">Partial matches</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {parts.flatMap((part) =>
+                        part.steps.map((step) => (
+                          <tr key={`${part.part} ${step.name}`}>
+                            <td>{part.part}</td>
+                            <td>
+                              {step.name} {step.edges.length > 0 && <span className="muted">({step.edges.join(", ")})</span>}
+                            </td>
+                            <td className="num">{count(step.alive)}</td>
+                          </tr>
+                        )),
+                      )}
+                    </tbody>
+                  </table>
+                </div>
               </Panel>
             </div>
           </>

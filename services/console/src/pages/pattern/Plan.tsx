@@ -45,48 +45,52 @@ function Content({ plan }: { plan: Chosen }) {
           <Suspense fallback={<Loading />}>
             <Steps nodes={plan.nodes} />
           </Suspense>
-          <table>
-            <thead>
-              <tr>
-                <th>Step</th>
-                <th>What it does</th>
-                <th className="num">Estimate</th>
-                <th className="num">Now</th>
-              </tr>
-            </thead>
-            <tbody>
-              {plan.nodes.map((each) => (
-                <tr key={each.name}>
-                  <td>{each.name}</td>
-                  <td>{each.does}</td>
-                  <td className="num">{decimal(each.estimate)}</td>
-                  <td className="num">{decimal(each.actual)}</td>
+          <div className="scroll" tabIndex={0}>
+            <table>
+              <thead>
+                <tr>
+                  <th>Step</th>
+                  <th>What it does</th>
+                  <th className="num">Estimate</th>
+                  <th className="num">Now</th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
+              </thead>
+              <tbody>
+                {plan.nodes.map((each) => (
+                  <tr key={each.name}>
+                    <td>{each.name}</td>
+                    <td>{each.does}</td>
+                    <td className="num">{decimal(each.estimate)}</td>
+                    <td className="num">{decimal(each.actual)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
         </Panel>
         <Panel title={`Why ${plan.engine}`}>
-          <table>
-            <thead>
-              <tr>
-                <th>Engine</th>
-                <th className="num">ns an edge</th>
-                <th className="num">Partial matches</th>
-                <th>Where its time goes</th>
-              </tr>
-            </thead>
-            <tbody>
-              {plan.considered?.map((each) => (
-                <tr key={each.engine}>
-                  <td>{each.engine === plan.engine ? <strong>{each.engine}</strong> : each.engine}</td>
-                  <td className="num">{decimal(each.nanoseconds)}</td>
-                  <td className="num">{decimal(each.partial_matches)}</td>
-                  <td>{each.reason}</td>
+          <div className="scroll" tabIndex={0}>
+            <table>
+              <thead>
+                <tr>
+                  <th>Engine</th>
+                  <th className="num">ns an edge</th>
+                  <th className="num">Partial matches</th>
+                  <th>Where its time goes</th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
+              </thead>
+              <tbody>
+                {plan.considered?.map((each) => (
+                  <tr key={each.engine}>
+                    <td>{each.engine === plan.engine ? <strong>{each.engine}</strong> : each.engine}</td>
+                    <td className="num">{decimal(each.nanoseconds)}</td>
+                    <td className="num">{decimal(each.partial_matches)}</td>
+                    <td>{each.reason}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
           <Facts of={Object.entries(plan.settings ?? {}).map(([name, each]): [string, string] => [name, String(each)])} />
         </Panel>
       </div>

@@ -23,32 +23,34 @@ export function Versions({ of }: { of: Pattern }) {
         return (
           <div className="halves">
             <Panel title="Versions">
-              <table>
-                <thead>
-                  <tr>
-                    <th>Version</th>
-                    <th>From</th>
-                    <th />
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.map((each) => (
-                    <tr key={each.version}>
-                      <td>{each.version}</td>
-                      <td>{moment(each.at)}</td>
-                      <td>
-                        {each.version === of.version ? (
-                          "now"
-                        ) : (
-                          <button type="button" aria-pressed={before?.version === each.version} onClick={() => setChosen(each.version)}>
-                            Compare
-                          </button>
-                        )}
-                      </td>
+              <div className="scroll" tabIndex={0}>
+                <table>
+                  <thead>
+                    <tr>
+                      <th>Version</th>
+                      <th>From</th>
+                      <th>Compare</th>
                     </tr>
-                  ))}
-                </tbody>
-              </table>
+                  </thead>
+                  <tbody>
+                    {list.map((each) => (
+                      <tr key={each.version}>
+                        <td>{each.version}</td>
+                        <td>{moment(each.at)}</td>
+                        <td>
+                          {each.version === of.version ? (
+                            "now"
+                          ) : (
+                            <button type="button" aria-pressed={before?.version === each.version} onClick={() => setChosen(each.version)}>
+                              Compare
+                            </button>
+                          )}
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
             </Panel>
             <Panel title={before === undefined ? "It has one version" : `Version ${before.version} and now`}>
               <pre>

@@ -67,43 +67,47 @@ export function Progress({ of }: { of: StreamDetails }) {
             const labels = (data as { labels?: { label: string; count: number }[] }).labels ?? [];
             return (
               <div className="halves">
-                <table>
-                  <thead>
-                    <tr>
-                      <th>Attribute</th>
-                      <th>Type</th>
-                      <th>Known from</th>
-                      <th>Examples</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {data.attributes.map((each) => (
-                      <tr key={each.name}>
-                        <td>{each.name}</td>
-                        <td>{each.type}</td>
-                        <td>{each.source}</td>
-                        <td>{(each.examples ?? []).map(value).join(", ")}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-                {labels.length > 0 && (
+                <div className="scroll" tabIndex={0}>
                   <table>
                     <thead>
                       <tr>
-                        <th>Label</th>
-                        <th className="num">Edges</th>
+                        <th>Attribute</th>
+                        <th>Type</th>
+                        <th>Known from</th>
+                        <th>Examples</th>
                       </tr>
                     </thead>
                     <tbody>
-                      {labels.slice(0, 100).map((each) => (
-                        <tr key={each.label}>
-                          <td>{each.label}</td>
-                          <td className="num">{count(each.count)}</td>
+                      {data.attributes.map((each) => (
+                        <tr key={each.name}>
+                          <td>{each.name}</td>
+                          <td>{each.type}</td>
+                          <td>{each.source}</td>
+                          <td>{(each.examples ?? []).map(value).join(", ")}</td>
                         </tr>
                       ))}
                     </tbody>
                   </table>
+                </div>
+                {labels.length > 0 && (
+                  <div className="scroll" tabIndex={0}>
+                    <table>
+                      <thead>
+                        <tr>
+                          <th>Label</th>
+                          <th className="num">Edges</th>
+                        </tr>
+                      </thead>
+                      <tbody>
+                        {labels.slice(0, 100).map((each) => (
+                          <tr key={each.label}>
+                            <td>{each.label}</td>
+                            <td className="num">{count(each.count)}</td>
+                          </tr>
+                        ))}
+                      </tbody>
+                    </table>
+                  </div>
                 )}
               </div>
             );

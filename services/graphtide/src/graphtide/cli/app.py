@@ -159,6 +159,18 @@ VERBS: Final = {
 }
 """Every command by its name, in the order of the list."""
 
+_BEGIN: Final = """\
+Begin here:
+
+  graphtide demo                        find planted attacks in a generated day of network flows
+  graphtide dev up --demo               see streams, patterns and matches live in your browser
+  graphtide streams presets             list statements for files that many people have: Zeek, CloudTrail, PaySim
+  graphtide streams check PRESET FILE   see the first ten records of a file as edges
+  graphtide match PATTERNS FILE         find the matches of patterns in a file: CSV, JSON Lines, Parquet, Arrow
+  graphtide explain PATTERNS FILE       see how a pattern is matched, and why nothing matched
+"""
+"""What somebody who gave no command may do next."""
+
 
 @cache
 def load(name: str) -> Command:
@@ -204,6 +216,9 @@ class _Commands(TyperGroup):
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the options before the command; that of completion is among them by now."""
         let_pass(self)
+        if not args:
+            typer.echo(f"{_BEGIN}\n{ctx.get_help()}")
+            raise typer.Exit
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Context) -> Any:

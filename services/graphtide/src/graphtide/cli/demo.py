@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,3 +108,9 @@ def _verdict(console: Console, summary: Summary, found: Counter[Identity], plant
         console.print(f"[red]{missed.total()} planted attacks missed, {surplus.total()} matches that were not planted[/]")
         raise typer.Exit(FAILED)
     console.print(f"[green]all {planted.total()} planted attacks found, and nothing else[/]")
+    command = "graphtide" if shutil.which("graphtide") else sys.argv[0]
+    console.print(
+        f"\nSee it in your browser, with the stream flowing:  {command} dev up --demo\nthen open http://127.0.0.1:8080/console/",
+        highlight=False,
+        soft_wrap=True,
+    )

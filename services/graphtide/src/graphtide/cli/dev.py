@@ -42,10 +42,17 @@ def up(
         str | None, typer.Option(help="How far ahead of the clock an edge may be, such as 5m, or inf; 5m if not given.")
     ] = None,
     low_latency: Annotated[bool, typer.Option("--low-latency", help="Hand on edges at once, one by one.")] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Play a day of network flows and log-ins with planted attacks, and look for them.")
+    ] = False,
+    speed: Annotated[
+        float, typer.Option(min=1, max=3_600, help="How many times faster than it was --demo plays a day.")
+    ] = 60.0,
 ) -> None:
     """Serve patterns, edges and matches over HTTP until interrupted; nothing else has to run, and everyone may do everything.
 
-    Without --kafka everything is gone when it ends. It ends with status 0 on SIGINT (Ctrl-C) and SIGTERM.
+    Without --kafka everything is gone when it ends. It ends with status 0 on SIGINT (Ctrl-C) and SIGTERM. With --demo it plays
+    the streams flows and logins from yesterday on, and registers three patterns that look for what is in them.
     """
     ahead = None if max_ahead is None else _seconds(max_ahead)
     with _listening(port) as bound:
@@ -56,19 +63,26 @@ def up(
             from graphtide_telemetry.settings import TelemetrySettings  # noqa: PLC0415
             from graphtide_telemetry.setup import set_up  # noqa: PLC0415
 
+            from graphtide.dev.demo_streams import DemoStreams  # noqa: PLC0415
             from graphtide.dev.deployment import DevOptions, application  # noqa: PLC0415
         to_standard_error()
         set_up("graphtide-dev", TelemetrySettings())
         own = bound.getsockname()[1]
-        run(
-            application(DevOptions(kafka, redis, lateness, low_latency, ahead)),
-            _HOST,
-            own,
-            bound=bound,
-            on_started=lambda: typer.echo(
-                f"serving at http://{_HOST}:{own}  (no authentication: for development alone)", err=True
-            ),
-        )
+        url = f"http://{_HOST}:{own}"
+        played = DemoStreams(url, speed) if demo else None
+
+        def say() -> None:
+            typer.echo(f"serving at {url}  (no authentication: for development alone)", err=True)
+            typer.echo(f"the console, for your browser: {url}/console/", err=True)
+            if played is not None:
+                typer.echo("playing yesterday's flows and log-ins with planted attacks; the first matches come soon", err=True)
+                played.start()
+
+        try:
+            run(application(DevOptions(kafka, redis, lateness, low_latency, ahead)), _HOST, own, bound=bound, on_started=say)
+        finally:
+            if played is not None:
+                played.end()
 
 
 def _listening(port: int) -> socket.socket:
