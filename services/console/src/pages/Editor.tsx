@@ -29,8 +29,8 @@ function Existing({ name }: { name: string }) {
   // The text that one began to change, and its state: a change that others made meanwhile is a conflict, and shown as one.
   const begun = useRef(pattern.data);
   begun.current ??= pattern.data;
-  if (pattern.error) return <Failure error={pattern.error} />;
-  if (begun.current === undefined) return <Loading />;
+  // What somebody writes stays, also while the service does not answer.
+  if (begun.current === undefined) return pattern.error ? <Failure error={pattern.error} /> : <Loading />;
   return <Desk name={name} text={begun.current.text} etag={begun.current.etag} />;
 }
 
