@@ -21,8 +21,6 @@ BODIES = [
     ("POST", "/patterns:simulate", '{"text":"PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10","edges":[]}'),
     ("POST", "/patterns/p:backfill", "{}"),
     ("POST", "/streams:check", '{"text":"STREAM s EVENT kind AT ts IN ms","sample":""}'),
-    ("POST", "/mutes", '{"pattern":"p"}'),
-    ("PUT", "/patterns/p/matches/0/acknowledgement", "{}"),
     ("PUT", "/streams/s", '{"text":"STREAM s EVENT kind AT ts IN ms"}'),
     ("PUT", "/streams/s/schema", '{"attributes":{"zip":"string"}}'),
 ]

@@ -19,9 +19,7 @@ from graphtide_telemetry.instruments import observe_gauge
 from graphtide_admin_api.application.deleting import Deleting
 from graphtide_admin_api.application.edges import Edges
 from graphtide_admin_api.application.first_look import FirstLook
-from graphtide_admin_api.application.health_report import HealthReport
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
-from graphtide_admin_api.application.monitor import Monitor
 from graphtide_admin_api.application.operations import Operations
 from graphtide_admin_api.application.partial_matches import PartialMatches
 from graphtide_admin_api.application.patterns import Patterns
@@ -30,7 +28,6 @@ from graphtide_admin_api.application.registry import Registry
 from graphtide_admin_api.application.results import Results
 from graphtide_admin_api.application.stream_schemas import StreamSchemas
 from graphtide_admin_api.application.stream_statements import StreamStatements
-from graphtide_admin_api.application.triage import Triage, TriageFeed
 from graphtide_admin_api.application.view import View, Viewer
 from graphtide_admin_api.entrypoints.app import application
 from graphtide_admin_api.entrypoints.health import readiness
@@ -81,16 +78,8 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
     protection = settings.protection(settings.most_body_bytes)
     view, recent = View(topics, clock), RecentMatches()
     registry = Registry(log, topics, view)
-    streams = Streams(log, topics)
-    monitor, triage = Monitor(streams, view, clock, settings.unit), Triage(log, topics, clock)
     workers = Workers(
-        [
-            Viewer(log, topics, clock, view),
-            MatchFeed(log, topics, clock, recent),
-            TriageFeed(log, topics, clock, triage),
-            monitor,
-        ],
-        stuck_seconds=settings.stuck_seconds,
+        [Viewer(log, topics, clock, view), MatchFeed(log, topics, clock, recent)], stuck_seconds=settings.stuck_seconds
     )
     operations = Operations(log, topics, clock)
     shared = PartialMatches(partial_matches or settings.partial_matches())
@@ -102,16 +91,13 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
         recent=recent,
         partial_matches=shared,
         results=Results(log, topics, recent),
-        streams=streams,
+        streams=Streams(log, topics),
         schemas=StreamSchemas(log, topics, view),
         statements=StreamStatements(log, topics, clock, view, registry, unit=settings.unit),
         first_look=FirstLook(log, topics),
         operations=operations,
         deleting=Deleting(log, topics, view, registry, operations),
         edges=Edges(log, topics),
-        monitor=monitor,
-        health=HealthReport(view, monitor, clock),
-        triage=triage,
         requires=protection.guard.requires,
         tickets=protection.guard.tickets,
         alive=workers.alive,

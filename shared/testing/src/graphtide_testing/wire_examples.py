@@ -56,7 +56,6 @@ from graphtide_wire import (
     statistics,
     stream_schema,
     stream_statement,
-    triage,
     verdicts,
 )
 from graphtide_wire.plans import form_of
@@ -262,11 +261,6 @@ NO_STATEMENT = stream_statement.StatementRecord.removed("flows", 4, AT)
 RECEIPT = "5f0f3d6c6d9b4e3f8a1c2b3d4e5f6a7b"
 AWAITED = replace(RAW, receipt=RECEIPT)
 REPLICA = replicas.ReplicaRecord("sequencer", "graphtide-sequencer-0-1-5f0f3d6c", 17)
-MUTE = triage.MuteRecord("5f0f3d6c", "exfiltration", "10.0.0.7", AT, "a backup", "ann", AT)
-LASTING_MUTE = triage.MuteRecord("6d9b4e3f", None, "10.0.0.7", None, "", "ann", AT)
-ACKNOWLEDGEMENT = triage.AcknowledgementRecord(
-    "exfiltration", "4232d89a8d4c036f868a7bc9f0d7cb5f", "a planned transfer", "ann", AT
-)
 VERSION = pattern_versions.VersionRecord("exfiltration", 2, "PATTERN exfiltration MATCH (a)-[x]->(b) ON flows WINDOW 10m", AT)
 VERDICT = verdicts.VerdictRecord(
     RECEIPT, "0-17", 3, 1, 2, 1, 1, (verdicts.RejectedExample("late", "late: ts 4 is before the watermark 5 (lateness 0)", 2),)
@@ -321,25 +315,6 @@ EXAMPLES = [
             lambda record: control.decode_plan(record.value),
         )
         for engine, plan in PLANS.items()
-    ),
-    *(
-        Example(
-            name,
-            Message("t", triage.mute_key(mute.id), triage.encode_mute(mute)),
-            mute,
-            lambda record: triage.decode_mute(record.key, record.value or b""),
-        )
-        for name, mute in {"mute": MUTE, "mute-lasting": LASTING_MUTE}.items()
-    ),
-    Example(
-        "acknowledgement",
-        Message(
-            "t",
-            triage.acknowledgement_key(ACKNOWLEDGEMENT.pattern, ACKNOWLEDGEMENT.match_id),
-            triage.encode_acknowledgement(ACKNOWLEDGEMENT),
-        ),
-        ACKNOWLEDGEMENT,
-        lambda record: triage.decode_acknowledgement(record.key, record.value or b""),
     ),
     Example(
         "version",

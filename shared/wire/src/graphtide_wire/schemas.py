@@ -24,7 +24,6 @@ from graphtide_wire.replicas import ReplicaRecord
 from graphtide_wire.statistics import StatisticsForm
 from graphtide_wire.stream_schema import SchemaRecord
 from graphtide_wire.stream_statement import StatementRecord
-from graphtide_wire.triage import AcknowledgementRecord, MuteRecord
 from graphtide_wire.verdicts import VerdictRecord
 
 FORMS: Final[dict[str, type[msgspec.Struct]]] = {
@@ -42,8 +41,6 @@ FORMS: Final[dict[str, type[msgspec.Struct]]] = {
     "control.statistics": StatisticsForm,
     "control.status": StatusRecord,
     "control.replicas": ReplicaRecord,
-    "control.triage.acknowledgement": AcknowledgementRecord,
-    "control.triage.mute": MuteRecord,
     "control.verdicts": VerdictRecord,
     "control.versions": VersionRecord,
 }

@@ -188,11 +188,6 @@ class Topics:
         return f"{self.prefix}.control.versions.v1"
 
     @property
-    def triage(self) -> str:
-        """What people decided of matches; compacted, see `graphtide_wire.triage` for keys."""
-        return f"{self.prefix}.control.triage.v1"
-
-    @property
     def replicas(self) -> str:
         """Signs of life of replicas that share work; compacted, see `graphtide_wire.replicas` for keys."""
         return f"{self.prefix}.control.replicas.v1"
@@ -256,7 +251,6 @@ class Topics:
             self.hosts,
             self.operations,
             self.replicas,
-            self.triage,
             self.versions,
         )
         return (

@@ -93,12 +93,8 @@ class Streams:
             stream = self._stream(reader, StreamName(name), parts)
         finally:
             reader.close()
-        return stream, self.progress(name, parts)
-
-    def progress(self, name: str, parts: int | None) -> NotedProgress | None:
-        """Return how far a stream in so many parts was put in order; None if it was not."""
-        found = progress_of(self._log, self._topics, StreamName(name), parts)
-        return None if found is None else NotedProgress(found, found.note(name))
+        stream_progress = progress_of(self._log, self._topics, StreamName(name), parts)
+        return stream, None if stream_progress is None else NotedProgress(stream_progress, stream_progress.note(name))
 
     def edges_from(self, name: str, position: int) -> int:
         """Return how many ordered edges a stream has from an offset on.

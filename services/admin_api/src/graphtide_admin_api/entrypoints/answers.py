@@ -215,24 +215,16 @@ class MatchDetails(BaseModel):
     place: str
     match: JsonValue
     edges: dict[str, EdgeOut | list[EdgeOut | None] | None]
-    acknowledged: str | None = Field(default=None, description="who looked at it; null if nobody said so")
-    muted: str | None = Field(default=None, description="id of a mute that holds for it")
 
     @classmethod
-    def of(cls, place: str, shown: Shown, acknowledged: str | None = None, muted: str | None = None) -> MatchDetails:
-        """Return a match as it is shown at a place, and what people decided of it."""
+    def of(cls, place: str, shown: Shown) -> MatchDetails:
+        """Return a match as it is shown at a place."""
 
         def out(edge: Edge | None) -> EdgeOut | None:
             return None if edge is None else EdgeOut.of(edge)
 
         edges = {name: [out(each) for each in of] if isinstance(of, list) else out(of) for name, of in shown.edges.items()}
-        return cls(
-            place=place,
-            match=msgspec.json.decode(shown.body),
-            edges=edges,
-            acknowledged=acknowledged,
-            muted=muted,
-        )
+        return cls(place=place, match=msgspec.json.decode(shown.body), edges=edges)
 
 
 class VersionOut(BaseModel):

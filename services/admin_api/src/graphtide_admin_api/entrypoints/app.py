@@ -21,7 +21,7 @@ from graphtide_admin_api.entrypoints import (
     looking,
     matchers,
     matches,
-    monitoring,
+    me,
     operations,
     partial_matches,
     patterns,
@@ -29,7 +29,6 @@ from graphtide_admin_api.entrypoints import (
     statements,
     stream_schemas,
     streams,
-    triage,
 )
 from graphtide_admin_api.entrypoints.console import serve_console
 from graphtide_admin_api.entrypoints.problems import handle
@@ -53,7 +52,7 @@ _PROBLEMS: Final = describe(
         "`no-partial-matches`.",
         408: "The body arrives too slowly: `slow-body`.",
         409: "It exists already, it is in use, a view would read itself, or a topic's name collides with another's: "
-        "`exists`, `stream-exists`, `stream-in-use`, `view-circle`, `view-in-use`, `name-collides`, `too-many-mutes`.",
+        "`exists`, `stream-exists`, `stream-in-use`, `view-circle`, `view-in-use`, `name-collides`.",
         412: "It has changed since: `precondition-failed`.",
         413: "The body, or a dry run, is too large: `too-large`.",
         415: "The body is not JSON in UTF-8: `unsupported-media-type`, `unsupported-encoding`.",
@@ -61,7 +60,7 @@ _PROBLEMS: Final = describe(
         422: (
             "The pattern, the statement or the request is invalid: `invalid-pattern`, `invalid-statement`, "
             "`name-differs`, `unknown-engine`, `too-many-matches`, "
-            "`invalid-mute`, `invalid-range`, `invalid-sample`, `invalid-time`, `no-graph-query`, "
+            "`invalid-range`, `invalid-sample`, `invalid-time`, `no-graph-query`, "
             "`reserved-attribute`, `unknown-parameter`, `invalid-request`."
         ),
         428: "Give the state to change in `If-Match`: `precondition-required`.",
@@ -89,7 +88,7 @@ _TAGS: Final = [
         "name": "matchers",
         "description": "Services that find matches: the cost of their shards, and the wanted number of shards.",
     },
-    {"name": "monitoring", "description": "How the deployment does: rates over time, and what is wrong."},
+    {"name": "access", "description": "Who asks, and what they may do."},
     {"name": "operations", "description": "Long work: patterns run over history."},
 ]
 
@@ -105,8 +104,7 @@ ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     stream_schemas.router,
     matchers.router,
     operations.router,
-    monitoring.router,
-    triage.router,
+    me.router,
     health.router,
 )
 """What the application serves; paths are tried in this order."""

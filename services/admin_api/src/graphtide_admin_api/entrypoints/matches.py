@@ -7,7 +7,6 @@ from typing import Annotated, Any, Final
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from graphtide_core.errors import TransientError
 from graphtide_serving.access.callers import READ_MATCHES
 from graphtide_serving.access.guard import caller_of
 from graphtide_serving.routes import StrictRoute
@@ -16,7 +15,7 @@ from graphtide_wire.place import Place, Places
 from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.following import Following, FollowingAll
-from graphtide_admin_api.application.matches import Kept, Wanted, older
+from graphtide_admin_api.application.matches import Wanted, older
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.answers import MatchDetails, TicketOut
 from graphtide_admin_api.entrypoints.events import BY_TICKET, EventsResponse, EventStreams, TicketQuery
@@ -68,7 +67,7 @@ def router(parts: Parts) -> APIRouter:
         else:
             page = older(parts.log, parts.topics.matches, Wanted(name, since, until), begin, limit)
         return MatchesPage(
-            matches=[_mark_match(parts, name, each) for each in page.found],
+            matches=[ReportedMatch(place=str(each.place), match=msgspec.json.decode(each.body)) for each in page.found],
             next=None if page.following is None else str(page.following),
         )
 
@@ -82,8 +81,7 @@ def router(parts: Parts) -> APIRouter:
             raise ProblemError(400, "bad-place", str(error)) from error
         if found is None:
             raise ProblemError(404, "not-found", f"pattern {name!r} has no match at {place}")
-        marks = _marks(parts, name, found.body)
-        return MatchDetails.of(place, found, *marks)
+        return MatchDetails.of(place, found)
 
     @routes.get(
         "/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS, openapi_extra=BY_TICKET
@@ -145,33 +143,3 @@ def router(parts: Parts) -> APIRouter:
 
     everything.include_router(routes)
     return everything
-
-
-class _Marked(msgspec.Struct, frozen=True):
-    """What triage needs of a match record."""
-
-    match_id: str
-    vertices: dict[str, str | list[str]] = {}
-    src: str | None = None
-    dst: str | None = None
-
-    def bound(self) -> set[str]:
-        """Return the vertices that the match binds."""
-        named = {vertex for each in self.vertices.values() for vertex in ([each] if isinstance(each, str) else each)}
-        return named | {end for end in (self.src, self.dst) if end is not None}
-
-
-def _marks(parts: Parts, pattern: str, body: bytes) -> tuple[str | None, str | None]:
-    """Return who acknowledged a match, and the id of a mute that holds for it; nothing until the decisions were read."""
-    try:
-        marked = msgspec.json.decode(body, type=_Marked)
-        acknowledgement = parts.triage.acknowledgement(pattern, marked.match_id)
-        mute = parts.triage.mute_of(pattern, marked.bound())
-    except (msgspec.DecodeError, TransientError):
-        return None, None
-    return None if acknowledgement is None else acknowledgement.created_by, None if mute is None else mute.id
-
-
-def _mark_match(parts: Parts, pattern: str, match: Kept) -> ReportedMatch:
-    acknowledged, muted = _marks(parts, pattern, match.body)
-    return ReportedMatch(place=str(match.place), match=msgspec.json.decode(match.body), acknowledged=acknowledged, muted=muted)

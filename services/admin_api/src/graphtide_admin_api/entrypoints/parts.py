@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.deleting import Deleting
     from graphtide_admin_api.application.edges import Edges
     from graphtide_admin_api.application.first_look import FirstLook
-    from graphtide_admin_api.application.health_report import HealthReport
     from graphtide_admin_api.application.matches import RecentMatches
-    from graphtide_admin_api.application.monitor import Monitor
     from graphtide_admin_api.application.operations import Operations
     from graphtide_admin_api.application.partial_matches import PartialMatches
     from graphtide_admin_api.application.patterns import Patterns
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.results import Results
     from graphtide_admin_api.application.stream_schemas import StreamSchemas
     from graphtide_admin_api.application.stream_statements import StreamStatements
-    from graphtide_admin_api.application.triage import Triage
     from graphtide_admin_api.application.view import View
 
 
@@ -70,9 +67,6 @@ class Parts:
     operations: Operations
     deleting: Deleting
     edges: Edges
-    monitor: Monitor
-    health: HealthReport
-    triage: Triage
     requires: Authorize
     tickets: Tickets
     alive: Look

@@ -43,8 +43,6 @@ class ReportedMatch(Body, frozen=True, kw_only=True):
 
     place: str
     match: msgspec.Raw
-    acknowledged: Annotated[str | None, Meta(description="who looked at it; null if nobody said so"), MAY_BE_LEFT_OUT] = None
-    muted: Annotated[str | None, Meta(description="id of a mute that holds for it"), MAY_BE_LEFT_OUT] = None
 
 
 class MatchesPage(Body, frozen=True, kw_only=True):
