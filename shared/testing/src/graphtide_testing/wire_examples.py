@@ -43,11 +43,13 @@ from graphtide_core.statistics import (
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse_streams
 from graphtide_wire import (
+    acknowledgements,
     control,
     dead_letters,
     hosts,
     match_counts,
     matches,
+    mutes,
     operations,
     ordered,
     pattern_versions,
@@ -250,6 +252,18 @@ OPERATION_STATUS = operations.OperationStatus(
 )
 CUT = operations.RunCut("d3b07384d113edec", (-5, 1_704_067_200_000, 1_704_070_800_000))
 MARKER = operations.SliceMarker("d3b07384d113edec", 4, 17)
+MUTE = mutes.MuteRecord(
+    id="5d41402abc4b2a76",
+    pattern="exfiltration",
+    key=mutes.MuteKey("10.0.0.7"),
+    until=AT,
+    reason="a backup runs",
+    created_at=AT,
+    created_by="ann",
+)
+ACKNOWLEDGEMENT = acknowledgements.AcknowledgementRecord(
+    "exfiltration", "4232d89a8d4c036f868a7bc9f0d7cb5f", "ann", AT, "a test of ours"
+)
 COUNTS = match_counts.CountsRecord("exfiltration", {1: 40, 2: 2}, {2: 1})
 SCHEMA = stream_schema.SchemaRecord("flows", "declared", {"bytes": "integer", "zip": "string"})
 
@@ -381,6 +395,13 @@ EXAMPLES = [
         Message("t", b"exfiltration", match_counts.encode_counts(COUNTS)),
         COUNTS,
         match_counts.decode_counts,
+    ),
+    Example("mute", mutes.encode_mute("t", MUTE), MUTE, mutes.decode_mute),
+    Example(
+        "acknowledgement",
+        acknowledgements.encode_acknowledgement("t", ACKNOWLEDGEMENT),
+        ACKNOWLEDGEMENT,
+        acknowledgements.decode_acknowledgement,
     ),
     Example(
         "schema",

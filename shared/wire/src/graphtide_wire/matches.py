@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -183,6 +184,30 @@ def participants(body: bytes) -> dict[str, str | tuple[str, ...]]:
     several = {name: ids if isinstance(ids, str) else tuple(ids) for name, ids in named}
     steps = tuple(step for step in found.path if isinstance(step, str))
     return several | ({PATH: steps} if steps else {})
+
+
+class _Vertices(msgspec.Struct, frozen=True):
+    """The members of a match record that name vertices, whatever its family."""
+
+    vertices: dict[str, str | list[str]] = {}
+    bindings: dict[str, str] = {}
+    src: str | msgspec.UnsetType = msgspec.UNSET
+    dst: str | msgspec.UnsetType = msgspec.UNSET
+
+
+def bound_vertices(body: bytes) -> frozenset[str]:
+    """Return the vertices that a match record binds; none of a match of events, and of a record that cannot be read.
+
+    The ends of the result of a graph query count, too. A component binds several for one name.
+    """
+    try:
+        found = decode_json(body, _Vertices, "match record")
+    except PoisonRecordError:
+        return frozenset()
+    ends = (each for each in (found.src, found.dst) if not isinstance(each, msgspec.UnsetType))
+    several = (ids for ids in found.vertices.values() if not isinstance(ids, str))
+    one = (id for id in found.vertices.values() if isinstance(id, str))
+    return frozenset((*ends, *found.bindings.values(), *one, *chain.from_iterable(several)))
 
 
 def _instant(ts: int, unit: TimeUnit) -> str | None:

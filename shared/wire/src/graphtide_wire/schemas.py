@@ -14,9 +14,11 @@ import msgspec
 from graphtide_core import plans
 from graphtide_core.plans import plan_classes
 
+from graphtide_wire.acknowledgements import AcknowledgementRecord
 from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
 from graphtide_wire.hosts import HostRecord, ScalingRecord
 from graphtide_wire.match_counts import CountsRecord
+from graphtide_wire.mutes import MuteRecord
 from graphtide_wire.operations import OperationRecord, OperationStatus, RunCut, SliceMarker
 from graphtide_wire.pattern_versions import VersionRecord
 from graphtide_wire.plans import PhysicalForm, form_class
@@ -27,9 +29,11 @@ from graphtide_wire.stream_statement import StatementRecord
 from graphtide_wire.verdicts import VerdictRecord
 
 FORMS: Final[dict[str, type[msgspec.Struct]]] = {
+    "control.acknowledgements": AcknowledgementRecord,
     "control.counts": CountsRecord,
     "control.hosts": HostRecord,
     "control.hosts.scaling": ScalingRecord,
+    "control.mutes": MuteRecord,
     "control.operations": OperationRecord,
     "control.operations.cut": RunCut,
     "control.operations.marker": SliceMarker,

@@ -192,6 +192,16 @@ class Topics:
         """Signs of life of replicas that share work; compacted, see `graphtide_wire.replicas` for keys."""
         return f"{self.prefix}.control.replicas.v1"
 
+    @property
+    def mutes(self) -> str:
+        """Matches that nobody is to be alerted of; compacted, the key is the mute's id."""
+        return f"{self.prefix}.control.mutes.v1"
+
+    @property
+    def acknowledgements(self) -> str:
+        """Who has seen which match; compacted, the key is the pattern's name, `/` and the match id."""
+        return f"{self.prefix}.control.acknowledgements.v1"
+
     def stream_of(self, topic: str) -> str | None:
         """Return the stream of a topic; None if the topic belongs to no stream."""
         prefix, *middle, version = topic.split(".") if "." in topic else (topic, topic)
@@ -252,6 +262,8 @@ class Topics:
             self.operations,
             self.replicas,
             self.versions,
+            self.mutes,
+            self.acknowledgements,
         )
         return (
             TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
