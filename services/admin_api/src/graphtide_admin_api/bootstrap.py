@@ -26,6 +26,8 @@ from graphtide_admin_api.application.patterns import Patterns
 from graphtide_admin_api.application.reading import Streams
 from graphtide_admin_api.application.registry import Registry
 from graphtide_admin_api.application.results import Results
+from graphtide_admin_api.application.sampling import Sampler
+from graphtide_admin_api.application.series import SeriesStore
 from graphtide_admin_api.application.stream_schemas import StreamSchemas
 from graphtide_admin_api.application.stream_statements import StreamStatements
 from graphtide_admin_api.application.view import View, Viewer
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from graphtide_core.ports.log import Log
     from graphtide_core.ports.partial_matches import PartialMatchStore
+    from graphtide_serving.loop import Worker
     from graphtide_telemetry.health import Look
     from graphtide_telemetry.instruments import Observed
 
@@ -77,10 +80,10 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
     topics, clock = topics_on(log, settings.prefix), SystemClock()
     protection = settings.protection(settings.most_body_bytes)
     view, recent = View(topics, clock), RecentMatches()
-    registry = Registry(log, topics, view)
-    workers = Workers(
-        [Viewer(log, topics, clock, view), MatchFeed(log, topics, clock, recent)], stuck_seconds=settings.stuck_seconds
-    )
+    registry, streams, series = Registry(log, topics, view), Streams(log, topics), SeriesStore(settings.most_series)
+    sampler = Sampler(log, topics, clock, view=view, recent=recent, streams=streams, store=series, unit=settings.unit)
+    followers: list[Worker] = [Viewer(log, topics, clock, view), MatchFeed(log, topics, clock, recent), sampler]
+    workers = Workers(followers, stuck_seconds=settings.stuck_seconds)
     operations = Operations(log, topics, clock)
     shared = PartialMatches(partial_matches or settings.partial_matches())
     parts = Parts(
@@ -91,7 +94,8 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
         recent=recent,
         partial_matches=shared,
         results=Results(log, topics, recent),
-        streams=Streams(log, topics),
+        streams=streams,
+        series=series,
         schemas=StreamSchemas(log, topics, view),
         statements=StreamStatements(log, topics, clock, view, registry, unit=settings.unit),
         first_look=FirstLook(log, topics),

@@ -5,7 +5,7 @@ Each pattern keeps its last ones, and a list has the offsets from where it is wh
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -169,6 +169,17 @@ class RecentMatches:
         self._most_bytes = most_bytes
         self._lock = Lock()
         self._shown: Rings | None = None
+        self._taken = Counter[str]()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what was there at the start was read."""
+        return self._shown is not None
+
+    def taken(self) -> Counter[str]:
+        """Return how many matches of each pattern came since the start of the process."""
+        with self._lock:
+            return self._taken.copy()
 
     def anew(self, positions: Mapping[int, int], firsts: Mapping[int, int]) -> Rings:
         """Return what takes matches from these offsets on, and is shown then; the log has them from `firsts` on."""
@@ -183,6 +194,7 @@ class RecentMatches:
         """Take the next match of a pattern."""
         with self._lock:
             self._whole().take(name, match)
+            self._taken[name] += 1
 
     def newest(self, name: str, most: int) -> list[Kept]:
         """Return the last matches of a pattern, the newest first."""

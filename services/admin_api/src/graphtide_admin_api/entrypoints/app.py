@@ -27,6 +27,7 @@ from graphtide_admin_api.entrypoints import (
     patterns,
     results,
     statements,
+    series,
     stream_schemas,
     streams,
 )
@@ -62,6 +63,8 @@ _PROBLEMS: Final = describe(
             "`name-differs`, `unknown-engine`, `too-many-matches`, "
             "`invalid-range`, `invalid-sample`, `invalid-time`, `no-graph-query`, "
             "`reserved-attribute`, `unknown-parameter`, `invalid-request`."
+            "`invalid-range`, `invalid-time`, `no-graph-query`, `reserved-attribute`, `unknown-series`, `unknown-parameter`, "
+            "`invalid-request`."
         ),
         428: "Give the state to change in `If-Match`: `precondition-required`.",
         429: (
@@ -89,6 +92,7 @@ _TAGS: Final = [
         "description": "Services that find matches: the cost of their shards, and the wanted number of shards.",
     },
     {"name": "access", "description": "Who asks, and what they may do."},
+    {"name": "monitoring", "description": "How the deployment does: its health with reasons, and figures over time."},
     {"name": "operations", "description": "Long work: patterns run over history."},
 ]
 
@@ -103,6 +107,7 @@ ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     edges.router,
     stream_schemas.router,
     matchers.router,
+    series.router,
     operations.router,
     me.router,
     health.router,

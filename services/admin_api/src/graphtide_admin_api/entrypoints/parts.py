@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.patterns import Patterns
     from graphtide_admin_api.application.reading import Streams
     from graphtide_admin_api.application.results import Results
+    from graphtide_admin_api.application.series import SeriesStore
     from graphtide_admin_api.application.stream_schemas import StreamSchemas
     from graphtide_admin_api.application.stream_statements import StreamStatements
     from graphtide_admin_api.application.view import View
@@ -61,6 +62,7 @@ class Parts:
     partial_matches: PartialMatches
     results: Results
     streams: Streams
+    series: SeriesStore
     schemas: StreamSchemas
     statements: StreamStatements
     first_look: FirstLook
