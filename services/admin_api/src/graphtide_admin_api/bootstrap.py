@@ -19,6 +19,7 @@ from graphtide_telemetry.instruments import observe_gauge
 from graphtide_admin_api.application.deleting import Deleting
 from graphtide_admin_api.application.edges import Edges
 from graphtide_admin_api.application.first_look import FirstLook
+from graphtide_admin_api.application.health import Health
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.operations import Operations
 from graphtide_admin_api.application.partial_matches import PartialMatches
@@ -96,6 +97,7 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
         results=Results(log, topics, recent),
         streams=streams,
         series=series,
+        health=Health(clock, view, sampler),
         schemas=StreamSchemas(log, topics, view),
         statements=StreamStatements(log, topics, clock, view, registry, unit=settings.unit),
         first_look=FirstLook(log, topics),

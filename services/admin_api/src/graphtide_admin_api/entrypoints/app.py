@@ -17,6 +17,7 @@ from graphtide_telemetry.version import version_of
 
 from graphtide_admin_api.entrypoints import (
     edges,
+    deployment_health,
     health,
     looking,
     matchers,
@@ -108,6 +109,7 @@ ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     stream_schemas.router,
     matchers.router,
     series.router,
+    deployment_health.router,
     operations.router,
     me.router,
     health.router,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.deleting import Deleting
     from graphtide_admin_api.application.edges import Edges
     from graphtide_admin_api.application.first_look import FirstLook
+    from graphtide_admin_api.application.health import Health
     from graphtide_admin_api.application.matches import RecentMatches
     from graphtide_admin_api.application.operations import Operations
     from graphtide_admin_api.application.partial_matches import PartialMatches
@@ -63,6 +64,7 @@ class Parts:
     results: Results
     streams: Streams
     series: SeriesStore
+    health: Health
     schemas: StreamSchemas
     statements: StreamStatements
     first_look: FirstLook
