@@ -277,7 +277,7 @@ def test_requests_and_patterns_are_counted(deployment: Deployment) -> None:
 
 
 def test_the_process_says_that_it_lives_and_can_serve(deployment: Deployment) -> None:
-    checks = {"view": "ok", "matches": "ok", "series": "ok"}
+    checks = {"view": "ok", "matches": "ok", "marks": "ok", "series": "ok"}
     assert deployment.http.get("/livez").json() == {"status": "alive", "checks": checks}
     assert deployment.http.get("/readyz").json() == {
         "status": "ready",

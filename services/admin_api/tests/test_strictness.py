@@ -21,6 +21,8 @@ BODIES = [
     ("POST", "/patterns:simulate", '{"text":"PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10","edges":[]}'),
     ("POST", "/patterns/p:backfill", "{}"),
     ("POST", "/streams:check", '{"text":"STREAM s EVENT kind AT ts IN ms","sample":""}'),
+    ("PUT", "/patterns/p/matches/0/acknowledgement", '{"note":"seen"}'),
+    ("POST", "/mutes", '{"reason":"a backup runs"}'),
     ("PUT", "/streams/s", '{"text":"STREAM s EVENT kind AT ts IN ms"}'),
     ("PUT", "/streams/s/schema", '{"attributes":{"zip":"string"}}'),
 ]

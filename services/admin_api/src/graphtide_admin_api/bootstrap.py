@@ -20,6 +20,7 @@ from graphtide_admin_api.application.deleting import Deleting
 from graphtide_admin_api.application.edges import Edges
 from graphtide_admin_api.application.first_look import FirstLook
 from graphtide_admin_api.application.health import Health
+from graphtide_admin_api.application.marks import Marks, MarksFeed
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.operations import Operations
 from graphtide_admin_api.application.partial_matches import PartialMatches
@@ -83,7 +84,13 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
     view, recent = View(topics, clock), RecentMatches()
     registry, streams, series = Registry(log, topics, view), Streams(log, topics), SeriesStore(settings.most_series)
     sampler = Sampler(log, topics, clock, view=view, recent=recent, streams=streams, store=series, unit=settings.unit)
-    followers: list[Worker] = [Viewer(log, topics, clock, view), MatchFeed(log, topics, clock, recent), sampler]
+    marks = Marks(log, topics, clock)
+    followers: list[Worker] = [
+        Viewer(log, topics, clock, view),
+        MatchFeed(log, topics, clock, recent),
+        MarksFeed(log, topics, clock, marks),
+        sampler,
+    ]
     workers = Workers(followers, stuck_seconds=settings.stuck_seconds)
     operations = Operations(log, topics, clock)
     shared = PartialMatches(partial_matches or settings.partial_matches())
@@ -93,6 +100,7 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
         view=view,
         patterns=Patterns(log, topics, clock, view, registry),
         recent=recent,
+        marks=marks,
         partial_matches=shared,
         results=Results(log, topics, recent),
         streams=streams,

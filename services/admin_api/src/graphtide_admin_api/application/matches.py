@@ -308,18 +308,21 @@ class _Time(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The wanted matches: of a pattern, detected at `since` or later and before `until`; None means no bound."""
+    """The wanted matches: of a pattern, detected at `since` or later and before `until`, that bind a vertex; None means any."""
 
-    name: str
+    name: str | None = None
     since: int | None = None
     until: int | None = None
+    vertex: str | None = None
 
     def __call__(self, record: Record) -> Kept | None:
         """Return the match of a record if it is one of these."""
-        if record.key != self.name.encode():
+        if self.name is not None and record.key != self.name.encode():
             return None
         _, match = read_match(record)
-        if match is None or (self.since is None and self.until is None):
+        if match is None or (self.vertex is not None and self.vertex not in matches.bound_vertices(match.body)):
+            return None
+        if self.since is None and self.until is None:
             return match
         at = msgspec.json.decode(match.body, type=_Time).detected_at
         is_in = (self.since is None or at >= self.since) and (self.until is None or at < self.until)

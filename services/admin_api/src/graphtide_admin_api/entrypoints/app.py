@@ -20,6 +20,7 @@ from graphtide_admin_api.entrypoints import (
     deployment_health,
     health,
     looking,
+    marks,
     matchers,
     matches,
     me,
@@ -54,7 +55,8 @@ _PROBLEMS: Final = describe(
         "`no-partial-matches`.",
         408: "The body arrives too slowly: `slow-body`.",
         409: "It exists already, it is in use, a view would read itself, or a topic's name collides with another's: "
-        "`exists`, `stream-exists`, `stream-in-use`, `view-circle`, `view-in-use`, `name-collides`.",
+        "`exists`, `stream-exists`, `stream-in-use`, `view-circle`, `view-in-use`, `name-collides`. Or there are too many: "
+        "`too-many-mutes`.",
         412: "It has changed since: `precondition-failed`.",
         413: "The body, or a dry run, is too large: `too-large`.",
         415: "The body is not JSON in UTF-8: `unsupported-media-type`, `unsupported-encoding`.",
@@ -101,6 +103,7 @@ ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     patterns.router,
     looking.router,
     matches.router,
+    marks.router,
     partial_matches.router,
     results.router,
     statements.router,

@@ -10,12 +10,13 @@ from fastapi.responses import StreamingResponse
 from graphtide_serving.access.callers import READ_MATCHES
 from graphtide_serving.access.guard import caller_of
 from graphtide_serving.routes import StrictRoute
-from graphtide_wire.bodies.matches import MatchesPage, ReportedMatch
+from graphtide_wire.bodies.matches import Acknowledgement, MatchesPage, ReportedMatch
 from graphtide_wire.place import Place, Places
 from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.following import Following, FollowingAll
-from graphtide_admin_api.application.matches import Wanted, older
+from graphtide_admin_api.application.matches import Kept, Wanted, older
+from graphtide_admin_api.application.pages import Page
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.answers import MatchDetails, TicketOut
 from graphtide_admin_api.entrypoints.events import BY_TICKET, EventsResponse, EventStreams, TicketQuery
@@ -27,6 +28,8 @@ AfterQuery = Annotated[
     str | SkipJsonSchema[None], Query(description="The same, for clients that can send no header.", examples=["0-17"])
 ]
 LastQuery = Annotated[int, Query(ge=0, le=1_000, description="Matches reported before that come first.")]
+Since = Annotated[Ticks | SkipJsonSchema[None], Query(alias="from", description="Detected at this time or later.")]
+Until = Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Detected before this time.")]
 
 _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
@@ -54,10 +57,8 @@ def router(parts: Parts) -> APIRouter:
         name: str,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
         cursor: CursorQuery = None,
-        since: Annotated[
-            Ticks | SkipJsonSchema[None], Query(alias="from", description="Detected at this time or later.")
-        ] = None,
-        until: Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Detected before this time.")] = None,
+        since: Since = None,
+        until: Until = None,
     ) -> MatchesPage:
         """Return matches and retractions, the newest first; of all versions of the pattern. Times are ticks of the stream."""
         parts.patterns.get(name)
@@ -66,10 +67,24 @@ def router(parts: Parts) -> APIRouter:
             page = parts.recent.page(name, limit)
         else:
             page = older(parts.log, parts.topics.matches, Wanted(name, since, until), begin, limit)
-        return MatchesPage(
-            matches=[ReportedMatch(place=str(each.place), match=msgspec.json.decode(each.body)) for each in page.found],
-            next=None if page.following is None else str(page.following),
-        )
+        return _page(parts, page)
+
+    @everything.get("/matches", tags=["matches"], dependencies=sees)
+    def list_all_matches(
+        *,
+        pattern: Annotated[str | SkipJsonSchema[None], Query(description="Of this pattern alone.")] = None,
+        vertex: Annotated[str | SkipJsonSchema[None], Query(description="That bind this vertex.")] = None,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+        cursor: CursorQuery = None,
+        since: Since = None,
+        until: Until = None,
+    ) -> MatchesPage:
+        """Return matches and retractions of all patterns, the newest of each partition of their topic first.
+
+        A request searches 20,000 matches, so a page may be short or empty although another follows.
+        """
+        wanted = Wanted(pattern, since, until, vertex)
+        return _page(parts, older(parts.log, parts.topics.matches, wanted, begin_of(cursor), limit))
 
     @routes.get("/matches/{place}", dependencies=sees)
     def get_match(name: str, place: PlacePath) -> MatchDetails:
@@ -81,7 +96,7 @@ def router(parts: Parts) -> APIRouter:
             raise ProblemError(400, "bad-place", str(error)) from error
         if found is None:
             raise ProblemError(404, "not-found", f"pattern {name!r} has no match at {place}")
-        return MatchDetails.of(place, found)
+        return MatchDetails.of(place, found, *_marks(parts, found.body))
 
     @routes.get(
         "/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS, openapi_extra=BY_TICKET
@@ -143,3 +158,31 @@ def router(parts: Parts) -> APIRouter:
 
     everything.include_router(routes)
     return everything
+
+
+class _Named(msgspec.Struct, frozen=True):
+    """Of a match record, the pattern and the id."""
+
+    query: str
+    match_id: str
+
+
+def _page(parts: Parts, page: Page[Kept]) -> MatchesPage:
+    return MatchesPage(
+        matches=[_reported(parts, each) for each in page.found],
+        next=None if page.following is None else str(page.following),
+    )
+
+
+def _reported(parts: Parts, kept: Kept) -> ReportedMatch:
+    acknowledgement, muted = _marks(parts, kept.body)
+    return ReportedMatch(
+        place=str(kept.place), match=msgspec.json.decode(kept.body), acknowledgement=acknowledgement, muted=muted
+    )
+
+
+def _marks(parts: Parts, body: bytes) -> tuple[Acknowledgement | None, str | None]:
+    """Return the acknowledgement of a match, and the id of a mute that covers it."""
+    named = msgspec.json.decode(body, type=_Named)
+    found, muted = parts.marks.of_match(named.query, named.match_id, body)
+    return None if found is None else Acknowledgement(note=found.note, by=found.by, at=found.at), muted

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.edges import Edges
     from graphtide_admin_api.application.first_look import FirstLook
     from graphtide_admin_api.application.health import Health
+    from graphtide_admin_api.application.marks import Marks
     from graphtide_admin_api.application.matches import RecentMatches
     from graphtide_admin_api.application.operations import Operations
     from graphtide_admin_api.application.partial_matches import PartialMatches
@@ -60,6 +61,7 @@ class Parts:
     view: View
     patterns: Patterns
     recent: RecentMatches
+    marks: Marks
     partial_matches: PartialMatches
     results: Results
     streams: Streams

@@ -8,9 +8,10 @@ from typing import Final, Protocol
 READ_PATTERNS: Final = "patterns:read"
 WRITE_PATTERNS: Final = "patterns:write"
 READ_MATCHES: Final = "matches:read"
+WRITE_MATCHES: Final = "matches:write"
 WRITE_EDGES: Final = "edges:write"
 ADMIN: Final = "admin"
-SCOPES: Final = frozenset({READ_PATTERNS, WRITE_PATTERNS, READ_MATCHES, WRITE_EDGES, ADMIN})
+SCOPES: Final = frozenset({READ_PATTERNS, WRITE_PATTERNS, READ_MATCHES, WRITE_MATCHES, WRITE_EDGES, ADMIN})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime  # noqa: TC003 - msgspec reads annotations while the program runs
 from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 from msgspec import Meta
 
-from graphtide_wire.bodies import MAY_BE_LEFT_OUT, Body
+from graphtide_wire.bodies import MAY_BE_LEFT_OUT, TIME, Body
 
 MATCH: Final[dict[str, Any]] = {
     "match_id": "4232d89a8d4c036f868a7bc9f0d7cb5f",
@@ -35,21 +36,38 @@ _RESULT: Final[dict[str, Any]] = {
 }
 
 
+class Acknowledgement(Body, frozen=True, kw_only=True):
+    """An acknowledgement of a match: the name of the caller who made it, when, and a note."""
+
+    schema: ClassVar[str | None] = "AcknowledgementOut"
+    examples: ClassVar[tuple[dict[str, Any], ...]] = ({"note": "a test of ours", "by": "ann", "at": TIME},)
+
+    note: str
+    by: str
+    at: datetime
+
+
 class ReportedMatch(Body, frozen=True, kw_only=True):
-    """A match record and its place, `partition-offset`."""
+    """A match record and its place, `partition-offset`; its acknowledgement, and the id of a mute that covers it, or null."""
 
     schema: ClassVar[str | None] = "MatchOut"
-    examples: ClassVar[tuple[dict[str, Any], ...]] = ({"place": "0-17", "match": MATCH},)
+    examples: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"place": "0-17", "match": MATCH, "acknowledgement": None, "muted": None},
+    )
 
     place: str
     match: msgspec.Raw
+    acknowledgement: Acknowledgement | None = None
+    muted: str | None = None
 
 
 class MatchesPage(Body, frozen=True, kw_only=True):
     """Matches, the newest first. A page may be short or empty although another follows."""
 
     schema: ClassVar[str | None] = "MatchesOut"
-    examples: ClassVar[tuple[dict[str, Any], ...]] = ({"matches": [{"place": "0-17", "match": MATCH}], "next": "0-17"},)
+    examples: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"matches": [{"place": "0-17", "match": MATCH, "acknowledgement": None, "muted": None}], "next": "0-17"},
+    )
 
     matches: list[ReportedMatch]
     next: Annotated[str | None, Meta(description="cursor of the next page; null if there is none"), MAY_BE_LEFT_OUT] = None
