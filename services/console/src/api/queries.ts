@@ -157,7 +157,7 @@ export interface MatchDetails {
   place: string;
   match: import("./events").MatchRecord;
   edges: Record<string, DataEdge | DataEdge[] | null>;
-  acknowledged?: string | null;
+  acknowledgement?: Schemas["AcknowledgementOut"] | null;
   muted?: string | null;
 }
 

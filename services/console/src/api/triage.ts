@@ -12,8 +12,21 @@ export function useMutes() {
   return useQuery({ queryKey: ["mutes"], queryFn: () => bodyOf(api.GET("/api/v1/mutes")), refetchInterval: 10_000 });
 }
 
+/** The acknowledgements of the newest matches, by pattern and match. */
 export function useAcknowledgements() {
-  return useQuery({ queryKey: ["acknowledgements"], queryFn: () => bodyOf(api.GET("/api/v1/acknowledgements")), refetchInterval: 10_000 });
+  return useQuery({
+    queryKey: ["acknowledgements"],
+    queryFn: async () => {
+      const { matches } = await bodyOf(api.GET("/api/v1/matches", { params: { query: { limit: 1_000 } } }));
+      const found = new Map<string, Acknowledgement>();
+      for (const { match, acknowledgement } of matches) {
+        const { query, match_id } = match as unknown as MatchRecord;
+        if (acknowledgement != null) found.set(`${query} ${match_id}`, acknowledgement);
+      }
+      return found;
+    },
+    refetchInterval: 10_000,
+  });
 }
 
 /** Return what asks for mutes and acknowledgements anew, and for the matches that show them. */
@@ -35,9 +48,4 @@ export function verticesOf(match: MatchRecord): Set<string> {
 export function muteOf(match: MatchRecord, mutes: Mute[]): Mute | null {
   const vertices = verticesOf(match);
   return mutes.find((each) => (each.pattern === null || each.pattern === match.query) && (each.key === null || vertices.has(each.key.vertex))) ?? null;
-}
-
-/** Return acknowledgements by pattern and match. */
-export function acknowledgedIn(list: Acknowledgement[]): Map<string, Acknowledgement> {
-  return new Map(list.map((each) => [`${each.pattern} ${each.match_id}`, each]));
 }

@@ -50,7 +50,7 @@ function Details({ pattern, details }: { pattern: string; details: MatchDetails 
   return (
     <>
       <div className="row">
-        <Acknowledgement pattern={pattern} match={match} by={details.acknowledged ?? null} />
+        <Acknowledgement pattern={pattern} match={match} by={details.acknowledgement?.by ?? null} />
         <Mute pattern={pattern} vertices={[...verticesOf(match)]} isMuted={details.muted != null} />
         <button type="button" onClick={() => download(`${match.match_id}.json`, "application/json", JSON.stringify(details, null, 2))}>
           Save as JSON

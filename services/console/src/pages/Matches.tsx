@@ -5,13 +5,15 @@ import { useEffect, useRef, useState } from "react";
 import { ask } from "../api/client";
 import { type Connection, followMatches, type PlacedMatch } from "../api/events";
 import { usePatterns } from "../api/queries";
-import { acknowledgedIn, muteOf, useAcknowledgements, useMutes } from "../api/triage";
+import { type Acknowledgement, muteOf, useAcknowledgements, useMutes } from "../api/triage";
 import { Badge, download, Failure, Page, Panel } from "../components/basics";
 import { VirtualTable } from "../components/VirtualTable";
 import { count, span, time } from "../format";
 import { address, Link, navigate } from "../router";
 import { Decided } from "./match/Decided";
 import { Mutes } from "./match/Mutes";
+
+const NONE: ReadonlyMap<string, Acknowledgement> = new Map();
 
 /** Matches that the page holds; older ones are in the log. */
 const MOST = 5_000;
@@ -29,7 +31,7 @@ export default function Matches({ query }: { query: URLSearchParams }) {
   const [error, setError] = useState<unknown>(null);
   const patterns = usePatterns();
   const mutes = useMutes().data?.mutes ?? [];
-  const acknowledged = acknowledgedIn(useAcknowledgements().data?.acknowledgements ?? []);
+  const acknowledged = useAcknowledgements().data ?? NONE;
 
   useEffect(() => {
     setMatches([]);

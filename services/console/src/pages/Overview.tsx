@@ -9,7 +9,7 @@ import { Answer, Failure, Notice, Page, Panel, type Tone } from "../components/b
 import { count, decimal, moment } from "../format";
 import { address, Link } from "../router";
 
-const TONES: Record<string, Tone> = { running: "good", silent: "bad" };
+const TONES: Record<string, Tone> = { running: "good", ok: "good", silent: "bad", degraded: "warn", failing: "bad", lagging: "warn" };
 
 export function toneOf(state: string): Tone {
   return TONES[state] ?? "plain";

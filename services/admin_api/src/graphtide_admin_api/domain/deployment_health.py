@@ -79,7 +79,7 @@ def of_pattern(record: PatternRecord, status: PatternStatus, now: datetime) -> I
             sentence = f"Pattern {name} has not run since {record.updated_at.isoformat(timespec='seconds')}: {lacks}"
             yield Finding("error", "pattern-pending", sentence, "pattern", name, remedy)
         case "running" if status.reason is not None:
-            remedy = f"GET /api/v1/patterns/{quote(name, safe='')}/statistics has its figures."
+            remedy = f"GET /api/v1/patterns/{quote(name, safe='')}/statistics has its counts."
             yield Finding("warning", "pattern-degraded", f"Pattern {name} runs, but {reason}", "pattern", name, remedy)
 
 

@@ -16,8 +16,8 @@ from graphtide_telemetry.requests import REQUESTS
 from graphtide_telemetry.version import version_of
 
 from graphtide_admin_api.entrypoints import (
-    edges,
     deployment_health,
+    edges,
     health,
     looking,
     marks,
@@ -28,8 +28,8 @@ from graphtide_admin_api.entrypoints import (
     partial_matches,
     patterns,
     results,
-    statements,
     series,
+    statements,
     stream_schemas,
     streams,
 )
@@ -65,9 +65,7 @@ _PROBLEMS: Final = describe(
             "The pattern, the statement or the request is invalid: `invalid-pattern`, `invalid-statement`, "
             "`name-differs`, `unknown-engine`, `too-many-matches`, "
             "`invalid-range`, `invalid-sample`, `invalid-time`, `no-graph-query`, "
-            "`reserved-attribute`, `unknown-parameter`, `invalid-request`."
-            "`invalid-range`, `invalid-time`, `no-graph-query`, `reserved-attribute`, `unknown-series`, `unknown-parameter`, "
-            "`invalid-request`."
+            "`reserved-attribute`, `unknown-series`, `unknown-parameter`, `invalid-request`."
         ),
         428: "Give the state to change in `If-Match`: `precondition-required`.",
         429: (
@@ -95,7 +93,7 @@ _TAGS: Final = [
         "description": "Services that find matches: the cost of their shards, and the wanted number of shards.",
     },
     {"name": "access", "description": "Who asks, and what they may do."},
-    {"name": "monitoring", "description": "How the deployment does: its health with reasons, and figures over time."},
+    {"name": "monitoring", "description": "How the deployment does: its health with reasons, and time series."},
     {"name": "operations", "description": "Long work: patterns run over history."},
 ]
 

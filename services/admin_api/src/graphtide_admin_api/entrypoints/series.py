@@ -83,7 +83,7 @@ def router(parts: Parts) -> APIRouter:
         since: Annotated[Seconds | SkipJsonSchema[None], Query(alias="from", description="Seconds since 1970.")] = None,
         until: Annotated[Seconds | SkipJsonSchema[None], Query(alias="to", description="Seconds since 1970.")] = None,
     ) -> SeriesPage:
-        """Return figures over time that this process sampled: an hour in steps of 5 s, or a week in steps of 5 minutes."""
+        """Return time series that this process sampled: an hour in steps of 5 s, or a week in steps of 5 minutes."""
         asked, span = _names(names), _span(last, since, until)
         # The short steps go an hour back; a span that begins just then is one of them.
         is_fine = span[0] >= time.time() - HOUR - FINE_STEP

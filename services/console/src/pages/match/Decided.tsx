@@ -7,7 +7,7 @@ import { Badge } from "../../components/basics";
 interface Props {
   match: MatchRecord;
   mutes: Mute[];
-  acknowledged: Map<string, Acknowledgement>;
+  acknowledged: ReadonlyMap<string, Acknowledgement>;
 }
 
 export function Decided({ match, mutes, acknowledged }: Props) {
@@ -15,7 +15,7 @@ export function Decided({ match, mutes, acknowledged }: Props) {
   const mute = muteOf(match, mutes);
   return (
     <>
-      {found && <Badge tone="good">seen by {found.created_by}</Badge>} {mute && <Badge tone="plain">muted</Badge>}
+      {found && <Badge tone="good">seen by {found.by}</Badge>} {mute && <Badge tone="plain">muted</Badge>}
     </>
   );
 }
