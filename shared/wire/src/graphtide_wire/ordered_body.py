@@ -102,31 +102,8 @@ def rows(body: bytes, ids: Collection[str]) -> list[dict[str, Value]]:
         PoisonRecordError: as `decode`.
     """
     table = decode(body)
-    return _rows(table, pc.is_in(table.column("id"), value_set=pa.array(list(ids), pa.utf8())))
-
-
-def rows_at(body: bytes, vertex: str) -> list[dict[str, Value]]:
-    """Return the rows of edges that begin or end at a vertex, as `rows`.
-
-    Raises:
-        PoisonRecordError: as `decode`.
-    """
-    table = decode(body)
-    return _rows(table, pc.or_(pc.equal(table.column("src"), vertex), pc.equal(table.column("dst"), vertex)))
-
-
-def last_rows(body: bytes, most: int) -> list[dict[str, Value]]:
-    """Return the last rows, as `rows`.
-
-    Raises:
-        PoisonRecordError: as `decode`.
-    """
-    table = decode(body)
-    return _rows(table.slice(max(0, table.num_rows - most)))
-
-
-def _rows(table: pa.Table, kept: pa.ChunkedArray | None = None) -> list[dict[str, Value]]:
-    found: list[dict[str, Value]] = (table if kept is None else table.filter(kept)).to_pylist()
+    is_one = pc.is_in(table.column("id"), value_set=pa.array(list(ids), pa.utf8()))
+    found: list[dict[str, Value]] = table.filter(is_one).to_pylist()
     return found
 
 

@@ -6,8 +6,7 @@ A request reads a bounded number of records, and says where it stopped at the bo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice
 from math import isfinite
@@ -40,8 +39,6 @@ _AT_ONCE: Final = 8
 """Ordered records that are read at once; one may have megabytes."""
 
 Value = bool | int | float | str | None
-_Read = Callable[[bytes, int], "list[dict[str, Value]]"]
-"""Takes rows of a record's body; it gets how many are still wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,47 +123,6 @@ class Edges:
         once = {(edge.id, edge.ts, edge.src, edge.dst): edge for edge in edges} if len(founds) > 1 else None
         return Found(edges if once is None else list(once.values()), is_whole=all(found.is_whole for found in founds))
 
-    def around(self, streams: Sequence[StreamName], vertex: str, since: int | None, until: int | None, most: int) -> Found:
-        """Return up to `most` edges at a vertex with `since <= ts < until`, of the newest epoch of each stream, newest first.
-
-        Raises:
-            TransientError: the log does not answer.
-        """
-        from graphtide_wire.ordered_body import rows_at  # noqa: PLC0415 - as in `_edges`
-
-        found = [self._newest(each, since, until, most, lambda body, _: rows_at(body, vertex)) for each in streams]
-        return _together(found, most)
-
-    def last(self, streams: Sequence[StreamName], most: int) -> Found:
-        """Return the `most` newest edges and events of streams, the newest first.
-
-        Raises:
-            TransientError: the log does not answer.
-        """
-        from graphtide_wire.ordered_body import last_rows  # noqa: PLC0415 - as in `_edges`
-
-        return _together([self._newest(each, None, None, most, last_rows) for each in streams], most)
-
-    def _newest(self, stream: StreamName, since: int | None, until: int | None, most: int, read: _Read) -> Found:
-        """Return the newest edges that `read` takes of the records of a stream."""
-        reader, budget = self._log.reader(None), _Budget(self._most_edges)
-        place, edges = TopicPartition(self._topics.ordered(stream), 0), list[Edge]()
-        try:
-            if place not in reader.partitions(place.topic):
-                return Found([], is_whole=True)
-            for record in next(_of_epochs(reader, place, since, until), iter(())):
-                with suppress(PoisonRecordError):
-                    if not budget.take(ordered.header(record.headers).records):
-                        break
-                    rows = reversed(read(record.value or b"", most - len(edges)))
-                    given = (_edge(row) for row in rows if row.get("op") != "delete")
-                    edges += (edge for edge in given if _is_in(edge.ts, since, until))
-                if len(edges) >= most:
-                    break
-        finally:
-            reader.close()
-        return Found(edges[:most], is_whole=not budget.is_spent and len(edges) <= most)
-
     def match(self, streams: Sequence[StreamName], pattern: str, place: Place) -> Shown | None:
         """Return the match of a pattern at a place, with its edges of one of these streams; None if there is none.
 
@@ -227,15 +183,6 @@ class Edges:
             return next((record for record in between(reader, place, offset, offset + 1, 1)), None)
         finally:
             reader.close()
-
-
-def _together(found: Sequence[Found], most: int) -> Found:
-    """Return the newest of what was found in several streams; by a vertex key, two parts may have one edge."""
-    edges = [edge for each in found for edge in each.edges]
-    if len(found) > 1:
-        once = {(edge.id, edge.ts, edge.src, edge.dst): edge for edge in edges}
-        edges = sorted(once.values(), key=lambda edge: -edge.ts)
-    return Found(edges[:most], is_whole=all(each.is_whole for each in found) and len(edges) <= most)
 
 
 def _of_epochs(reader: LogReader, place: TopicPartition, since: int | None, until: int | None) -> Iterator[Iterator[Record]]:

@@ -17,7 +17,6 @@ from graphtide_telemetry.version import version_of
 
 from graphtide_admin_api.entrypoints import (
     deployment_health,
-    edges,
     health,
     looking,
     marks,
@@ -106,7 +105,6 @@ ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     results.router,
     statements.router,
     streams.router,
-    edges.router,
     stream_schemas.router,
     matchers.router,
     series.router,

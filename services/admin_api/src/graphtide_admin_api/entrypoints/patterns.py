@@ -23,15 +23,8 @@ from starlette.convertors import Convertor, register_url_convertor
 from graphtide_admin_api.application.dry_run import DryRun, dry_run
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import ACTIONS, PatternRequest, read_all
-from graphtide_admin_api.entrypoints.answers import (
-    BadEdge,
-    DryRunOut,
-    Flaw,
-    PatternSummary,
-    Validity,
-    pattern_of,
-)
-from graphtide_admin_api.entrypoints.dry_run_form import DRY_RUN, dry_run_of, edges_to_try
+from graphtide_admin_api.entrypoints.answers import BadEdge, DryRunOut, Flaw, PatternSummary, Validity, pattern_of
+from graphtide_admin_api.entrypoints.dry_run_form import DRY_RUN, dry_run_of, edge_of
 from graphtide_admin_api.entrypoints.dry_runs import DryRuns
 from graphtide_admin_api.entrypoints.forms import PatternChange, PatternIn, TextIn
 from graphtide_admin_api.entrypoints.parameters import AnyStreamQuery
@@ -113,11 +106,12 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.post("/patterns:simulate", dependencies=reads, openapi_extra=DRY_RUN)
     async def dry_run_patterns(request: Request) -> DryRunOut:
-        """Match patterns over a few edges, or the newest of their stream, without registering anything."""
+        """Match patterns over a few edges, without registering anything."""
         caller, given = caller_of(request.scope), await dry_run_of(request)
 
         def work(is_unwanted: Callable[[], bool]) -> DryRun:
-            return dry_run(given.text, edges_to_try(parts, given), given.engine, TimeUnit(given.time_unit), is_unwanted)
+            edges = [edge_of(number, edge) for number, edge in enumerate(given.edges, start=1)]
+            return dry_run(given.text, edges, given.engine, TimeUnit(given.time_unit), is_unwanted)
 
         found = await dry_runs.run(caller.name if caller is not None else "", request, work)
         return DryRunOut(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import logical_stream, parts_of
 from graphtide_ordering.stream_progress import FirstRejected
-from graphtide_serving.access.callers import ADMIN, READ_PATTERNS
+from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies.dead_letters import DeadLetter, DeadLettersPage
 from graphtide_wire.bodies.streams import FirstRejection, Stream, StreamDetails, StreamProgressOut, StreamsPage, StreamStatement
@@ -25,13 +25,15 @@ from graphtide_wire.stream_definition import definition_of
 from graphtide_wire.stream_schema import MOST_ATTRIBUTES
 from graphtide_wire.stream_statement import StatementRecord
 from graphtide_wire.topics import check_ordered, check_stream
+from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.reading import Letter, NotedProgress
 from graphtide_admin_api.application.reading import Stream as ReadStream
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.statement import unknown_inputs
+from graphtide_admin_api.entrypoints.answers import EdgeOut, EdgesOut
 from graphtide_admin_api.entrypoints.forms import StatementIn
-from graphtide_admin_api.entrypoints.parameters import CursorQuery, PlacePath, StreamPath, StreamQuery, begin_of
+from graphtide_admin_api.entrypoints.parameters import CursorQuery, PlacePath, StreamPath, StreamQuery, Ticks, begin_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
 
@@ -63,6 +65,24 @@ def router(parts: Parts) -> APIRouter:
     def delete_statement(stream: StreamPath) -> None:
         """Delete the STREAM statement of a stream: from the next record on, records are read as the edges that they are."""
         parts.statements.remove(checked_sent(stream))
+
+    @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
+    def find_edges(
+        stream: StreamPath,
+        ids: Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000, description="Ids of edges.")],
+        since: Annotated[Ticks | SkipJsonSchema[None], Query(alias="from", description="At this time or later.")] = None,
+        until: Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Before this time.")] = None,
+    ) -> EdgesOut:
+        """Return edges by their ids, as they were put in order: those of the newest epoch that has any of them.
+
+        Ids are in no index: with `from` and `to`, which a match has as `first_ts` and `last_ts`, only those times are read.
+        """
+        if check(stream) not in parts.streams.names():
+            raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
+        divided = _parts_of(parts, stream)
+        streams = (StreamName(stream),) if divided is None else parts_of(StreamName(stream), divided)
+        found = parts.edges.find(streams, ids, since, until)
+        return EdgesOut(edges=[EdgeOut.of(each) for each in found.edges], truncated=not found.is_whole)
 
     @routes.delete("/streams/{stream}", status_code=204, dependencies=administers)
     def delete_stream(stream: StreamPath) -> None:
@@ -118,18 +138,6 @@ def _details(parts: Parts, stream: str) -> StreamDetails:
         statement=_statement(statement),
         warnings=_warnings(parts, statement),
     )
-
-
-def ordered_streams(parts: Parts, stream: str) -> Sequence[StreamName]:
-    """Return the streams of ordered edges of a stream: itself, or its parts.
-
-    Raises:
-        ProblemError: there is no such stream.
-    """
-    if check(stream) not in parts.streams.names():
-        raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
-    divided = _parts_of(parts, stream)
-    return (StreamName(stream),) if divided is None else parts_of(StreamName(stream), divided)
 
 
 def _parts_of(parts: Parts, stream: str) -> int | None:
