@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from graphtide_admin_api.application.edges import Edges
+from graphtide_admin_api.application.edges import Edge, Edges
 from graphtide_core.ids import StreamName
+from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_log.memory import MemoryLog
-from graphtide_wire import matches, ordered, ordered_body
+from graphtide_wire import matches, ordered, ordered_body, statistics, stream_schema
 from graphtide_wire.place import Place
 from graphtide_wire.topics import Topics
 from hypothesis import given
@@ -189,3 +191,102 @@ def test_all_edges_of_the_times_are_found(
     assert [(each.ts, each.id) for each in found.edges] == [(ts, id) for epoch, ts, id in reversed(is_in) if epoch == newest]
     assert found.is_whole
     assert Edges(log, TOPICS).match([S], "p", Place(0, 0)) is None
+
+
+def test_edges_of_a_vertex_and_the_newest_edges_are_found(deployment: Deployment, stream: Stream) -> None:
+    stream.write((1, "e1"), (2, "e2"), src=["x", "y"], dst=["y", "z"])
+    stream.write((3, "e3"), (4, "e4"), src=["z", "y"], dst=["x", "y"], op=["delete", None])
+    path = "/api/v1/streams/s/edges"
+
+    def ids(query: str) -> tuple[list[str], bool]:
+        found = deployment.http.get(f"{path}{query}").json()
+        return [edge["id"] for edge in found["edges"]], found["truncated"]
+
+    assert ids(":find?vertex=y") == (["e4", "e2", "e1"], False)
+    assert ids(":find?vertex=x") == (["e1"], False)
+    assert ids(":find?vertex=y&from=2&to=4") == (["e2"], False)
+    assert ids(":find?vertex=y&limit=2") == (["e4", "e2"], True)
+    assert ids(":find?vertex=nobody") == ([], False)
+    assert ids("") == (["e4", "e2", "e1"], False)
+    assert ids("?last=3") == (["e4", "e2", "e1"], False)
+    assert ids(":find?vertex=y&limit=3") == (["e4", "e2", "e1"], False)
+    assert ids("?last=2") == (["e4", "e2"], True)
+    for query, status in ((":find", 422), (":find?vertex=y&id=e1", 422), ("?last=10001", 422), ("?last=0", 422)):
+        assert deployment.http.get(f"{path}{query}").status_code == status, query
+    assert deployment.http.get("/api/v1/streams/nobody/edges").status_code == 404
+
+
+@given(
+    records=st.lists(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1, max_size=4), max_size=5),
+    most=st.integers(1, 8),
+)
+def test_edges_of_a_vertex_are_those_that_a_reader_of_all_would_keep(records: list[list[tuple[str, str]]], most: int) -> None:
+    log = MemoryLog()
+    log.admin().ensure(TOPICS.of_stream(S))
+    stream, every = Stream(log), list[tuple[str, str, str]]()
+    for record in records:
+        numbers = range(len(every), len(every) + len(record))
+        every += [(str(number), src, dst) for number, (src, dst) in zip(numbers, record, strict=True)]
+        ends = {"src": [src for src, _ in record], "dst": [dst for _, dst in record]}
+        stream.write(*((number, str(number)) for number in numbers), **ends)
+    edges = Edges(log, TOPICS)
+    assert [edge.id for edge in edges.newest([S], most).edges] == [id for id, _, _ in reversed(every)][:most]
+    asked = [id for id, src, dst in reversed(every) if "x" in {src, dst}]
+    found = edges.around([S], "x", None, None, most)
+    assert [edge.id for edge in found.edges] == asked[:most]
+    assert found.is_whole == (len(asked) <= most)
+
+
+def test_the_schema_has_labels_with_counts_and_values_for_those_who_may_see_edges(
+    deployment: Deployment, stream: Stream
+) -> None:
+    stream.write((1, "e1"), (2, "e2"), (3, "e3"), amount=[7, None, 7], note=["a", "b", "c"])
+    schema = stream_schema.SchemaRecord("s", "seen", {"amount": "integer", "note": "string"})
+    deployment.write(TOPICS.schemas, stream_schema.schema_key("s", "seen"), stream_schema.encode_schema(schema))
+    types = {EdgeType(None, "pays", None): 2, EdgeType("shop", "pays", None): 3, EdgeType(None, "owes", None): 9}
+    snapshot = StatisticsSnapshot(edges=14, types=types)
+    record = statistics.StatisticsRecord("s", 1, snapshot)
+    deployment.write(TOPICS.statistics, b"s", statistics.encode_statistics(record))
+    path = "/api/v1/streams/s/schema"
+    deployment.until(lambda: len(deployment.http.get(path).json()["labels"]) == 2)
+    deployment.until(lambda: len(deployment.http.get(path).json()["attributes"]) == 2)
+    shown = deployment.http.get(f"{path}?examples=2").json()
+    assert shown["labels"] == {"owes": 9, "pays": 5}
+    assert {each["name"]: each["examples"] for each in shown["attributes"]} == {"amount": [7], "note": ["c", "b"]}
+    assert all(each["examples"] == [] for each in deployment.http.get(path).json()["attributes"])
+    assert deployment.http.get(f"{path}?examples=2", headers={"X-API-Key": "writer"}).status_code == 403
+
+
+def test_patterns_are_tried_on_the_newest_edges_of_their_stream(deployment: Deployment, stream: Stream) -> None:
+    ends = {"src": ["a", "b", "c"], "dst": ["b", "c", "d"]}
+    stream.write((1, "e1"), (2, "e2"), (3, "e3"), amount=[1, 2, 3], **ends)
+    path = "/api/v1/patterns:simulate"
+    found = deployment.http.post(path, json={"text": TEXT, "last": 100}).json()
+    assert [each["edges"] for each in found["matches"]] == [{"x": "e1", "y": "e2"}, {"x": "e2", "y": "e3"}]
+    assert (set(found["edges"]), found["edges"]["e1"]["attributes"], found["rejected"]) == (
+        {"e1", "e2", "e3"},
+        {"amount": 1},
+        [],
+    )
+    newest = deployment.http.post(path, json={"text": TEXT, "last": 2}).json()
+    assert [each["edges"] for each in newest["matches"]] == [{"x": "e2", "y": "e3"}]
+    for body, status in (
+        ({"text": TEXT}, 422),
+        ({"text": TEXT, "last": 1, "edges": []}, 422),
+        ({"text": TEXT, "last": 0}, 422),
+        ({"text": TEXT.replace("ON s", "ON nobody"), "last": 1}, 404),
+        ({"text": f"{TEXT} {TEXT.replace('PATTERN p', 'PATTERN q').replace('ON s', 'ON r')}", "last": 1}, 422),
+    ):
+        assert deployment.http.post(path, json=body).status_code == status, body
+    refused = deployment.http.post(path, json={"text": TEXT, "last": 1}, headers={"X-API-Key": "writer"})
+    assert refused.status_code == 403
+    without = deployment.http.post(path, json={"text": TEXT, "edges": []}, headers={"X-API-Key": "writer"})
+    assert (without.status_code, without.json()["edges"]) == (200, {})
+
+
+def test_an_edge_and_an_event_are_tried_as_they_were_sent() -> None:
+    common: Any = {"is_made": False, "attributes": {"user": "ann"}}
+    event = Edge("f1", 1, "", "", "failed", None, None, **common)
+    assert json.loads(event.as_sent()) == {"id": "f1", "ts": 1, "type": "failed", "user": "ann"}
+    edge = Edge("e1", 1, "a", "b", None, None, "shop", **common)
+    assert json.loads(edge.as_sent()) == {"id": "e1", "ts": 1, "src": "a", "dst": "b", "dst_label": "shop", "user": "ann"}

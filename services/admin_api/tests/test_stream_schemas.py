@@ -15,16 +15,16 @@ SCHEMA = "/api/v1/streams/s/schema"
 
 
 def test_declared_and_seen_attributes_are_shown_together(deployment: Deployment) -> None:
-    assert deployment.http.get(SCHEMA).json() == {"stream": "s", "attributes": []}
+    assert deployment.http.get(SCHEMA).json() == {"stream": "s", "attributes": [], "labels": {}}
     seen = SchemaRecord("s", "seen", {"zip": "integer", "n": "any"})
     deployment.write(Topics().schemas, schema_key("s", "seen"), encode_schema(seen))
     answer = deployment.http.put(SCHEMA, json={"attributes": {"zip": "string", "amount": "number"}})
     deployment.until(lambda: len(deployment.http.get(SCHEMA).json()["attributes"]) == 3)
     assert answer.status_code == 200
     assert deployment.http.get(SCHEMA).json()["attributes"] == [
-        {"name": "amount", "type": "number", "source": "declared"},
-        {"name": "n", "type": "any", "source": "seen"},
-        {"name": "zip", "type": "string", "source": "declared"},
+        {"name": "amount", "type": "number", "source": "declared", "examples": []},
+        {"name": "n", "type": "any", "source": "seen", "examples": []},
+        {"name": "zip", "type": "string", "source": "declared", "examples": []},
     ]
     # None declared is none left.
     emitted = deployment.http.put(SCHEMA, json={"attributes": {}}).json()["attributes"]

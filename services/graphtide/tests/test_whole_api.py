@@ -17,6 +17,7 @@ from graphtide_admin_api import entrypoints
 from graphtide_serving.api_pages import merge, page_of
 from graphtide_serving.http import PROBLEM_TYPE
 from graphtide_testing.addresses import address
+from graphtide_testing.waiting import wait_until
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
@@ -171,3 +172,13 @@ def test_a_page_shows_what_it_is_given_as_text() -> None:
     operation = {"operationId": bad, "summary": bad, "description": f"`{bad}`", "responses": {bad: {"description": bad}}}
     page = page_of({"info": {"title": bad, "version": bad}, "paths": {f"/{bad}": {"get": operation}}})
     assert "<script" not in page
+
+
+def test_edges_of_a_stream_are_sent_and_read_at_one_address() -> None:
+    with TestClient(application(DevOptions())) as http:
+        wait_until(lambda: http.get("/readyz").status_code == 200, 120, pause=0.1)
+        edge = {"ts": 1, "src": "a", "dst": "b", "label": "pays", "id": "e1"}
+        sent = http.post("/api/v1/streams/s/edges?wait=ordered", json=edge)
+        assert sent.status_code in {200, 202}
+        wait_until(lambda: http.get("/api/v1/streams/s/edges").json().get("edges", []) != [], 120, pause=0.1)
+        assert [each["id"] for each in http.get("/api/v1/streams/s/edges?last=5").json()["edges"]] == ["e1"]

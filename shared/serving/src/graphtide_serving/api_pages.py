@@ -49,13 +49,14 @@ def merge(first: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any
     """Return one description of what several applications serve side by side; title and servers are those of the first.
 
     Raises:
-        ValueError: two of them describe one path, or call two things by one name.
+        ValueError: two of them describe one method of a path, or call two things by one name.
     """
     paths: dict[str, Any] = {}
     components: dict[str, dict[str, Any]] = {}
     tags: dict[str, Any] = {}
     for each in (first, *others):
-        _join(paths, each["paths"])
+        for path, item in each["paths"].items():
+            _join(paths.setdefault(path, {}), item, path)
         for kind, named in each.get("components", {}).items():
             _join(components.setdefault(kind, {}), named)
         tags |= {tag["name"]: tag for tag in each.get("tags", [])}
@@ -87,10 +88,10 @@ def page_of(description: Mapping[str, Any]) -> str:
     )
 
 
-def _join(all_of_them: dict[str, Any], more: Mapping[str, Any]) -> None:
+def _join(all_of_them: dict[str, Any], more: Mapping[str, Any], path: str = "") -> None:
     for name, each in more.items():
         if all_of_them.setdefault(name, each) != each:
-            message = f"two descriptions differ in {name}"
+            message = f"two descriptions differ in {name} {path}".rstrip()
             raise ValueError(message)
 
 

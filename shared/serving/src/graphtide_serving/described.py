@@ -28,22 +28,22 @@ def describe(body: type[Body]) -> type[BaseModel]:
     if body in _MODELS:
         return _MODELS[body]
     hints = get_type_hints(body, include_extras=True)
-    fields: dict[str, Any] = {each.name: _field(hints[each.name]) for each in msgspec.structs.fields(body)}
+    fields: dict[str, Any] = {each.name: _field(hints[each.name], each.encode_name) for each in msgspec.structs.fields(body)}
     examples = list(body.__dict__.get("examples", ()))
     config = ConfigDict(from_attributes=True, json_schema_extra={"examples": examples} if examples else None)
     return create_model(body.__dict__.get("schema") or body.__name__, __config__=config, __doc__=body.__doc__, **fields)
 
 
-def _field(hint: Any) -> tuple[Any, Any]:
-    """Return the type and the description of a member."""
+def _field(hint: Any, name: str) -> tuple[Any, Any]:
+    """Return the type and the description of a member that has a name in JSON."""
     inner, marks = (hint.__origin__, hint.__metadata__) if get_origin(hint) is Annotated else (hint, ())
     description = next((mark.description for mark in marks if mark.description is not None), None)
     if MAY_BE_LEFT_OUT not in marks:
-        return _type(hint), Field(description=description)
+        return _type(hint), Field(description=description, serialization_alias=name)
     kind = _type(inner)
     is_null = type(None) in get_args(kind)
     left_out: Any = SkipJsonSchema[None]  # type: ignore[misc]  # pydantic hides from mypy that it takes types
-    return kind if is_null else kind | left_out, Field(None, description=description)
+    return kind if is_null else kind | left_out, Field(None, description=description, serialization_alias=name)
 
 
 def _type(hint: Any) -> Any:

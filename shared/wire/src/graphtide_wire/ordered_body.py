@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Value
 
-__all__ = ["EVENT", "MADE", "NO_EDGES", "STREAM", "decode", "encode", "rows"]
+__all__ = ["EVENT", "MADE", "NO_EDGES", "STREAM", "decode", "encode", "last_rows", "rows", "rows_of_vertex"]
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.utf8())
 _COLUMNS: Final = {
@@ -104,6 +104,32 @@ def rows(body: bytes, ids: Collection[str]) -> list[dict[str, Value]]:
     table = decode(body)
     is_one = pc.is_in(table.column("id"), value_set=pa.array(list(ids), pa.utf8()))
     found: list[dict[str, Value]] = table.filter(is_one).to_pylist()
+    return found
+
+
+def rows_of_vertex(body: bytes, vertex: str) -> list[dict[str, Value]]:
+    """Return the rows of edges that begin or end at a vertex by their columns, in their order.
+
+    Raises:
+        PoisonRecordError: as `decode`.
+    """
+    table = decode(body)
+    is_one = pc.or_(pc.equal(table.column("src"), vertex), pc.equal(table.column("dst"), vertex))
+    found: list[dict[str, Value]] = table.filter(is_one).to_pylist()
+    return found
+
+
+def last_rows(body: bytes, most: int) -> list[dict[str, Value]]:
+    """Return up to so many of the last rows that delete nothing by their columns, in their order.
+
+    Raises:
+        PoisonRecordError: as `decode`.
+    """
+    table = decode(body)
+    if "op" in table.column_names:
+        operation = pc.fill_null(table.column("op").cast(pa.utf8()), "")
+        table = table.filter(pc.not_equal(operation, "delete"))
+    found: list[dict[str, Value]] = table.slice(max(0, table.num_rows - most)).to_pylist()
     return found
 
 

@@ -1,4 +1,4 @@
-"""Edges of an ordered stream by their ids: what a match names can be shown.
+"""Edges of an ordered stream: by their ids, so that what a match names can be shown, by their vertices, or the newest ones.
 
 Ids are in no index. With times, only the records of those times are read, which bisection finds; without, the newest first.
 A request reads a bounded number of records, and says where it stopped at the bound.
@@ -23,12 +23,15 @@ from graphtide_wire.ordered import MADE, MARKS
 from graphtide_admin_api.application.pages import backwards
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from types import ModuleType
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Log, LogReader, Record
     from graphtide_wire.place import Place
     from graphtide_wire.topics import Topics
+
+    _Select = Callable[[bytes], list[dict[str, "Value"]]]
 
 _MOST_EDGES: Final = 1_000_000
 _MOST_EPOCHS: Final = 100
@@ -58,6 +61,14 @@ class Edge:
     is_made: bool
     attributes: dict[str, Value]
 
+    def as_sent(self) -> bytes:
+        """Return the edge or event as a client would send it: one line of JSON."""
+        ends = {"src": self.src, "dst": self.dst, "src_label": self.src_label, "dst_label": self.dst_label}
+        of_edge = {"label": self.label} | {name: value for name, value in ends.items() if value is not None}
+        is_event = not self.src and not self.dst
+        kind = {"type": self.label} if is_event else {name: value for name, value in of_edge.items() if value is not None}
+        return msgspec.json.encode({"id": self.id, "ts": self.ts, **kind, **self.attributes})
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -83,6 +94,23 @@ class _Match(msgspec.Struct, frozen=True):
 
     first_ts: int
     last_ts: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is looked for: rows of bodies, with times in bounds; it ends once `most` are found."""
+
+    select: _Select
+    since: int | None = None
+    until: int | None = None
+    most: int = _MOST_FOUND
+
+    def has(self, ts: int) -> bool:
+        """Whether a time is in the bounds."""
+        return (self.since is None or ts >= self.since) and (self.until is None or ts < self.until)
+
+
+_NOTHING: Final = Found([], is_whole=True)
 
 
 class _Budget:
@@ -114,10 +142,36 @@ class Edges:
         Raises:
             TransientError: the log does not answer.
         """
-        wanted, founds = frozenset(ids), list[Found]()
+        wanted = frozenset(ids)
+        return self._first(streams, _Search(lambda body: _bodies().rows(body, wanted), since, until)) if wanted else _NOTHING
+
+    def around(self, streams: Sequence[StreamName], vertex: str, since: int | None, until: int | None, most: int) -> Found:
+        """Return up to so many edges of a vertex with `since <= ts < until`, the newest ones.
+
+        They are of the newest epoch of each stream that has any of them.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        search = _Search(lambda body: _bodies().rows_of_vertex(body, vertex), since, until, most + 1)
+        found = self._first(streams, search)
+        return Found(found.edges[:most], found.is_whole and len(found.edges) <= most)
+
+    def newest(self, streams: Sequence[StreamName], most: int) -> Found:
+        """Return the newest edges and events of the newest epoch, as they were put in order; deletions are not among them.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        found = self._first(streams, _Search(lambda body: _bodies().last_rows(body, most + 1), most=most + 1))
+        return Found(found.edges[:most], found.is_whole and len(found.edges) <= most)
+
+    def _first(self, streams: Sequence[StreamName], search: _Search) -> Found:
+        """Return what the newest epoch of each stream has, that has anything."""
+        founds = list[Found]()
         for stream in streams:
-            with closing(self._by_epochs(stream, wanted, since, until)) as epochs:
-                founds.append(next(epochs, Found([], is_whole=True)))
+            with closing(self._by_epochs(stream, search)) as epochs:
+                founds.append(next(epochs, _NOTHING))
         edges = sorted((edge for found in founds for edge in found.edges), key=lambda edge: -edge.ts)
         # By a vertex key, two parts may have one edge.
         once = {(edge.id, edge.ts, edge.src, edge.dst): edge for edge in edges} if len(founds) > 1 else None
@@ -139,8 +193,11 @@ class Edges:
             return None
         of_names = ([ids] if isinstance(ids, str) else ids for ids in named.values())
         ids, best = frozenset(chain.from_iterable(of_names)), dict[str, Edge]()
+        search = _Search(lambda body: _bodies().rows(body, ids), match.first_ts, match.last_ts + 1)
         for stream in streams:
-            with closing(self._by_epochs(stream, ids, match.first_ts, match.last_ts + 1)) as epochs:
+            if not ids:
+                break
+            with closing(self._by_epochs(stream, search)) as epochs:
                 for found in epochs:
                     # The newest edge of an id, in the epoch that has the most of them: ids may come again.
                     newest = {edge.id: edge for edge in reversed(found.edges)}
@@ -154,17 +211,17 @@ class Edges:
         }
         return Shown(event.body, found_of)
 
-    def _by_epochs(self, stream: StreamName, ids: frozenset[str], since: int | None, until: int | None) -> Generator[Found]:
+    def _by_epochs(self, stream: StreamName, search: _Search) -> Generator[Found]:
         """Yield what is found in each epoch that has any of these edges, the newest first; the last one where it is cut off."""
         reader, budget = self._log.reader(None), _Budget(self._most_edges)
         place = TopicPartition(self._topics.ordered(stream), 0)
         try:
-            if not ids or place not in reader.partitions(place.topic):
+            if place not in reader.partitions(place.topic):
                 return
-            for records in _of_epochs(reader, place, since, until):
-                are_in = (edge for edge in _edges(records, ids, budget) if _is_in(edge.ts, since, until))
-                found = list(islice(are_in, _MOST_FOUND))
-                is_whole = not budget.is_spent and len(found) < _MOST_FOUND
+            for records in _of_epochs(reader, place, search.since, search.until):
+                are_in = (edge for edge in _edges(records, search.select, budget) if search.has(edge.ts))
+                found = list(islice(are_in, search.most))
+                is_whole = not budget.is_spent and len(found) < search.most
                 if found or not is_whole:
                     yield Found(found, is_whole)
                 if not is_whole:
@@ -204,16 +261,23 @@ def _of_epochs(reader: LogReader, place: TopicPartition, since: int | None, unti
             return
 
 
-def _edges(records: Iterable[Record], ids: frozenset[str], budget: _Budget) -> Iterator[Edge]:
-    """Yield the edges with these ids, the newest first, until the budget is spent; what cannot be read holds none."""
-    # Only here: it takes memory that a control plane which draws nothing can do without.
+def _bodies() -> ModuleType:
+    """Return what reads the bodies of ordered records.
+
+    It is imported late: it takes memory that a control plane which draws nothing can do without.
+    """
     from graphtide_wire import ordered_body  # noqa: PLC0415
 
+    return ordered_body
+
+
+def _edges(records: Iterable[Record], select: _Select, budget: _Budget) -> Iterator[Edge]:
+    """Yield the selected edges, the newest first, until the budget is spent; what cannot be read holds none."""
     for record in records:
         try:
             if not budget.take(ordered.header(record.headers).records):
                 return
-            rows = ordered_body.rows(record.value or b"", ids)
+            rows = select(record.value or b"")
         except PoisonRecordError:
             continue
         yield from (_edge(row) for row in reversed(rows) if row.get("op") != "delete")
@@ -233,7 +297,3 @@ def _plain(value: object) -> Value:
     if isinstance(value, float):
         return value if isfinite(value) else str(value)
     return value if isinstance(value, bool | int | str) else str(value)
-
-
-def _is_in(ts: int, since: int | None, until: int | None) -> bool:
-    return (since is None or ts >= since) and (until is None or ts < until)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
-from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +78,7 @@ def of_pattern(record: PatternRecord, status: PatternStatus, now: datetime) -> I
             sentence = f"Pattern {name} has not run since {record.updated_at.isoformat(timespec='seconds')}: {lacks}"
             yield Finding("error", "pattern-pending", sentence, "pattern", name, remedy)
         case "running" if status.reason is not None:
-            remedy = f"GET /api/v1/patterns/{quote(name, safe='')}/statistics has its counts."
+            remedy = "See the counts of the pattern, and change its limits or its text."
             yield Finding("warning", "pattern-degraded", f"Pattern {name} runs, but {reason}", "pattern", name, remedy)
 
 
@@ -95,7 +94,7 @@ def of_progress(stream: str, progress: StreamProgress) -> Iterator[Finding]:
     """Yield what is wrong with the last records of a stream."""
     recent = progress.recent
     seen = max(recent.read, recent.rejected)
-    letters = f"GET /api/v1/dead-letters?stream={stream} shows the records and the reasons."
+    letters = "The dead letters of the stream show the records and the reasons."
     for code, count, what in (
         ("records-rejected", recent.rejected, "could not be used"),
         ("records-late", recent.late, "came after the watermark"),
@@ -114,10 +113,7 @@ def of_ordering(stream: str, unread_seconds: float | None, stands_seconds: float
         yield Finding("error", "stream-unread", sentence, "stream", stream, remedy)
     if stands_seconds is not None and stands_seconds >= STANDS_SECONDS:
         sentence = f"The watermark of stream {stream} has not moved for {stands_seconds:.0f} s, although records come"
-        remedy = (
-            f"Records may have one time, or be late. If the watermark is too far ahead, "
-            f"POST /api/v1/streams/{stream}:reset-watermark lets times begin anew."
-        )
+        remedy = "Records may have one time, or be late. If the watermark is too far ahead, let the times begin anew."
         yield Finding("warning", "watermark-stands", sentence, "stream", stream, remedy)
 
 

@@ -19,7 +19,7 @@ from graphtide_wire.bodies.patterns import Limits, PartOfPattern, Pattern, Place
 from graphtide_wire.control import PatternRecord, PlanRecord
 from pydantic import BaseModel, Field, JsonValue
 
-from graphtide_admin_api.application.edges import Edge, Shown
+from graphtide_admin_api.application.edges import Edge, Found, Shown
 from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.entrypoints.forms import TEXT, like
 
@@ -154,12 +154,16 @@ class BadEdge(BaseModel):
 
 
 class DryRunOut(BaseModel):
-    """What was found; `truncated` if a bound ended the search."""
+    """What was found; `truncated` if a bound ended the search.
+
+    With the newest edges of a stream, `edges` has those that matches name, by their ids; otherwise it is empty.
+    """
 
     matches: list[JsonValue]
     engines: dict[str, str]
     rejected: list[BadEdge]
     truncated: bool
+    edges: dict[str, EdgeOut]
 
 
 class EdgeOut(BaseModel):
@@ -203,6 +207,11 @@ class EdgesOut(BaseModel):
 
     edges: list[EdgeOut]
     truncated: bool
+
+    @classmethod
+    def of(cls, found: Found) -> EdgesOut:
+        """Return what is shown of edges that were found."""
+        return cls(edges=[EdgeOut.of(each) for each in found.edges], truncated=not found.is_whole)
 
 
 class MatchDetails(BaseModel):

@@ -31,6 +31,7 @@ from graphtide_admin_api.entrypoints import (
     statements,
     stream_schemas,
     streams,
+    trying,
 )
 from graphtide_admin_api.entrypoints.console import serve_console
 from graphtide_admin_api.entrypoints.problems import handle
@@ -98,6 +99,7 @@ _TAGS: Final = [
 
 ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     patterns.router,
+    trying.router,
     looking.router,
     matches.router,
     marks.router,

@@ -18,10 +18,14 @@ from graphtide_admin_api.domain.registration import MOST_TEXT
 
 
 class DryRunIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Patterns and edges to try them on; edges stay as they are written until their dry run has its place."""
+    """Patterns and edges to try them on; edges stay as they are written until their dry run has its place.
+
+    In place of edges, `last` asks for the newest edges of the patterns' stream.
+    """
 
     text: Annotated[str, msgspec.Meta(max_length=MOST_TEXT)]
-    edges: Annotated[list[msgspec.Raw], msgspec.Meta(max_length=MOST_EDGES)]
+    edges: Annotated[list[msgspec.Raw], msgspec.Meta(max_length=MOST_EDGES)] | None = None
+    last: Annotated[int, msgspec.Meta(ge=1, le=MOST_EDGES)] | None = None
     engine: str = AUTO
     time_unit: Literal["s", "ms", "us", "ns"] = "ms"
 
@@ -35,11 +39,17 @@ DRY_RUN: Final[dict[str, Any]] = {
                     "title": "SimulationIn",
                     "description": "Patterns and edges to try them on.",
                     "type": "object",
-                    "required": ["text", "edges"],
+                    "required": ["text"],
                     "additionalProperties": False,
                     "properties": {
                         "text": {"type": "string", "maxLength": MOST_TEXT, "description": "Patterns in the pattern language."},
                         "edges": {"type": "array", "maxItems": MOST_EDGES, "items": {"type": "object"}},
+                        "last": {
+                            "type": "integer",
+                            "minimum": 1,
+                            "maximum": MOST_EDGES,
+                            "description": "In place of edges: so many of the newest ones of the patterns' stream.",
+                        },
                         "engine": {"type": "string", "enum": [AUTO, *VARIANTS], "default": AUTO},
                         "time_unit": {"type": "string", "enum": ["s", "ms", "us", "ns"], "default": "ms"},
                     },
@@ -63,9 +73,12 @@ async def dry_run_of(request: Request) -> DryRunIn:
     """
     refuse_but_json(request)
     try:
-        return msgspec.json.decode(await request.body(), type=DryRunIn)
+        given = msgspec.json.decode(await request.body(), type=DryRunIn)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProblemError(422, "invalid-request", f"the body is not a dry run: {error}") from error
+    if (given.edges is None) == (given.last is None):
+        raise ProblemError(422, "invalid-request", "the body is not a dry run: give either `edges` or `last`")
+    return given
 
 
 def edge_of(number: int, edge: msgspec.Raw) -> bytes:

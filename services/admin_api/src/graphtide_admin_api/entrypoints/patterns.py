@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Final
 from urllib.parse import quote
 
 import msgspec
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import logical_stream
-from graphtide_core.time import TimeUnit
 from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
-from graphtide_serving.access.guard import caller_of
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies.patterns import Pattern, PatternsPage
 from graphtide_wire.control import PatternRecord
@@ -20,13 +17,9 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
-from graphtide_admin_api.application.dry_run import DryRun, dry_run
-from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.domain.registration import ACTIONS, PatternRequest, read_all
-from graphtide_admin_api.entrypoints.answers import BadEdge, DryRunOut, Flaw, PatternSummary, Validity, pattern_of
-from graphtide_admin_api.entrypoints.dry_run_form import DRY_RUN, dry_run_of, edge_of
-from graphtide_admin_api.entrypoints.dry_runs import DryRuns
-from graphtide_admin_api.entrypoints.forms import PatternChange, PatternIn, TextIn
+from graphtide_admin_api.domain.registration import ACTIONS, PatternRequest
+from graphtide_admin_api.entrypoints.answers import pattern_of
+from graphtide_admin_api.entrypoints.forms import PatternChange, PatternIn
 from graphtide_admin_api.entrypoints.parameters import AnyStreamQuery
 from graphtide_admin_api.entrypoints.parts import Parts
 
@@ -60,8 +53,6 @@ class _PatternName(Convertor[str]):
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     register_url_convertor("pattern", _PatternName())
-    bounds = parts.bounds
-    dry_runs = DryRuns(bounds.most_simulations, bounds.most_simulations_a_caller, bounds.simulation_seconds)
     routes = APIRouter(prefix="/api/v1", tags=["patterns"], route_class=JsonRoute)
     reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
 
@@ -92,33 +83,6 @@ def router(parts: Parts) -> APIRouter:
         page = rest[:limit]
         return PatternsPage(
             patterns=[_show(parts, record) for record in page], next=page[-1].name if len(page) < len(rest) else None
-        )
-
-    @routes.post("/patterns:validate", dependencies=reads)
-    def validate_patterns(given: TextIn) -> Validity:
-        """Say whether a text is valid, and if not, where and why; warn of what may be misspelt or takes very many matches."""
-        try:
-            patterns = read_all(given.text)
-        except ProblemError as error:
-            return Validity(valid=False, error=Flaw.model_validate({"detail": error.detail, **error.extra}))
-        warnings = [f"pattern {each.name!r}: {text}" for each in patterns for text in parts.view.warnings_before(each)]
-        return Validity(valid=True, patterns=[PatternSummary.of(each) for each in patterns], warnings=warnings)
-
-    @routes.post("/patterns:simulate", dependencies=reads, openapi_extra=DRY_RUN)
-    async def dry_run_patterns(request: Request) -> DryRunOut:
-        """Match patterns over a few edges, without registering anything."""
-        caller, given = caller_of(request.scope), await dry_run_of(request)
-
-        def work(is_unwanted: Callable[[], bool]) -> DryRun:
-            edges = [edge_of(number, edge) for number, edge in enumerate(given.edges, start=1)]
-            return dry_run(given.text, edges, given.engine, TimeUnit(given.time_unit), is_unwanted)
-
-        found = await dry_runs.run(caller.name if caller is not None else "", request, work)
-        return DryRunOut(
-            matches=[msgspec.json.decode(match) for match in found.matches],
-            engines=found.engines,
-            rejected=[BadEdge(number=letter.line, reason=letter.reason) for letter in found.dead_letters],
-            truncated=found.truncated,
         )
 
     @routes.get(_ONE, dependencies=reads)

@@ -61,7 +61,7 @@ class SeriesPage(BaseModel):
     )
 
     step: int
-    begin: int = Field(serialization_alias="from")
+    begin: int = Field(alias="from")
     series: list[SeriesOut]
     truncated: bool
     left_out: int
@@ -113,10 +113,7 @@ def _span(last: float | None, since: float | None, until: float | None) -> tuple
 
 def _page(shown: Shown, span: tuple[float, float]) -> SeriesPage:
     begin = -int(-span[0] // shown.step) * shown.step
-    return SeriesPage(
-        step=shown.step,
-        begin=begin,
-        series=[SeriesOut.of(key, points) for key, points in shown.series],
-        truncated=shown.truncated,
-        left_out=shown.left_out,
+    series = [SeriesOut.of(key, points) for key, points in shown.series]
+    return SeriesPage.model_validate(
+        {"step": shown.step, "from": begin, "series": series, "truncated": shown.truncated, "left_out": shown.left_out}
     )

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends
+from collections import Counter
+from itertools import islice
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query, Request
 from graphtide_core.predicate import RECORD_FIELDS
-from graphtide_serving.access.callers import ADMIN, READ_PATTERNS
+from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
+from graphtide_serving.access.guard import caller_of
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies.streams import AttributeSchema, StreamSchema
+from msgspec.structs import replace
 
+from graphtide_admin_api.application.edges import Edge
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.forms import SchemaIn
 from graphtide_admin_api.entrypoints.parameters import StreamPath
 from graphtide_admin_api.entrypoints.parts import Parts
-from graphtide_admin_api.entrypoints.streams import checked_sent
+from graphtide_admin_api.entrypoints.streams import checked_sent, ordered_streams
+
+_MOST_LOOKED_AT: Final = 200
+"""New edges whose values are examples."""
 
 
 def router(parts: Parts) -> APIRouter:
@@ -22,9 +32,21 @@ def router(parts: Parts) -> APIRouter:
     administers = [Depends(parts.requires(ADMIN))]
 
     @routes.get("/streams/{stream}/schema", dependencies=reads)
-    def get_schema(stream: StreamPath) -> StreamSchema:
-        """Return the known attributes of a stream: declared, or seen in edges."""
-        return _schema(parts, checked_sent(stream))
+    def get_schema(
+        stream: StreamPath,
+        request: Request,
+        examples: Annotated[int, Query(ge=0, le=5, description="Values of each attribute; needs `matches:read`.")] = 0,
+    ) -> StreamSchema:
+        """Return the known attributes of a stream, declared or seen in edges, and its labels with their counts."""
+        found = _schema(parts, checked_sent(stream))
+        if not examples:
+            return found
+        caller = caller_of(request.scope)
+        if caller is not None and not caller.may(READ_MATCHES):
+            detail = f"values of edges need the scope {READ_MATCHES!r}, which you were not granted"
+            raise ProblemError(403, "forbidden", detail)
+        edges = parts.edges.newest(ordered_streams(parts, stream), _MOST_LOOKED_AT).edges
+        return replace(found, attributes=[_exemplified(each, edges, examples) for each in found.attributes])
 
     @routes.put("/streams/{stream}/schema", dependencies=administers)
     def declare_schema(stream: StreamPath, schema: SchemaIn) -> StreamSchema:
@@ -43,4 +65,20 @@ def _schema(parts: Parts, stream: str) -> StreamSchema:
     declared, seen = parts.view.schema(stream, "declared"), parts.view.schema(stream, "seen")
     attributes = [AttributeSchema(name, kind, "declared") for name, kind in declared.items()]
     attributes += [AttributeSchema(name, kind, "seen") for name, kind in seen.items() if name not in declared]
-    return StreamSchema(stream=stream, attributes=sorted(attributes, key=lambda each: each.name))
+    return StreamSchema(stream=stream, attributes=sorted(attributes, key=lambda each: each.name), labels=_labels(parts, stream))
+
+
+def _labels(parts: Parts, stream: str) -> dict[str, int]:
+    """Return how often each label is in the newest snapshot of a stream, the most frequent first."""
+    record, counted = parts.view.statistics(stream), Counter[str]()
+    for kind, count in record.snapshot.types.items() if record is not None else ():
+        counted[kind.label] += count
+    return dict(sorted(counted.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _exemplified(attribute: AttributeSchema, edges: list[Edge], most: int) -> AttributeSchema:
+    """Return an attribute with up to so many different values of edges."""
+    values = (edge.attributes.get(attribute.name) for edge in edges)
+    # True and 1 are equal, but not one value.
+    different = {(type(value), value): value for value in values if value is not None}
+    return replace(attribute, values=tuple(islice(different.values(), most)))

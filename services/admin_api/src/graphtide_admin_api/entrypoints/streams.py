@@ -27,11 +27,12 @@ from graphtide_wire.stream_statement import StatementRecord
 from graphtide_wire.topics import check_ordered, check_stream
 from pydantic.json_schema import SkipJsonSchema
 
+from graphtide_admin_api.application.dry_run import MOST_EDGES
 from graphtide_admin_api.application.reading import Letter, NotedProgress
 from graphtide_admin_api.application.reading import Stream as ReadStream
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.statement import unknown_inputs
-from graphtide_admin_api.entrypoints.answers import EdgeOut, EdgesOut
+from graphtide_admin_api.entrypoints.answers import EdgesOut
 from graphtide_admin_api.entrypoints.forms import StatementIn
 from graphtide_admin_api.entrypoints.parameters import CursorQuery, PlacePath, StreamPath, StreamQuery, Ticks, begin_of
 from graphtide_admin_api.entrypoints.parts import Parts
@@ -69,20 +70,32 @@ def router(parts: Parts) -> APIRouter:
     @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
     def find_edges(
         stream: StreamPath,
-        ids: Annotated[list[str], Query(alias="id", min_length=1, max_length=1_000, description="Ids of edges.")],
+        *,
+        ids: Annotated[
+            list[str] | SkipJsonSchema[None], Query(alias="id", min_length=1, max_length=1_000, description="Ids of edges.")
+        ] = None,
+        vertex: Annotated[str | SkipJsonSchema[None], Query(description="In place of ids: an end of the edges.")] = None,
         since: Annotated[Ticks | SkipJsonSchema[None], Query(alias="from", description="At this time or later.")] = None,
         until: Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Before this time.")] = None,
+        limit: Annotated[int, Query(ge=1, le=1_000, description="Most edges of a vertex.")] = 100,
     ) -> EdgesOut:
-        """Return edges by their ids, as they were put in order: those of the newest epoch that has any of them.
+        """Return edges by their ids or by a vertex, as they were put in order: those of the newest epoch that has any of them.
 
-        Ids are in no index: with `from` and `to`, which a match has as `first_ts` and `last_ts`, only those times are read.
+        Neither is in an index: with `from` and `to`, which a match has as `first_ts` and `last_ts`, only those times are read.
         """
-        if check(stream) not in parts.streams.names():
-            raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
-        divided = _parts_of(parts, stream)
-        streams = (StreamName(stream),) if divided is None else parts_of(StreamName(stream), divided)
-        found = parts.edges.find(streams, ids, since, until)
-        return EdgesOut(edges=[EdgeOut.of(each) for each in found.edges], truncated=not found.is_whole)
+        if (ids is None) == (vertex is None):
+            raise ProblemError(422, "invalid-request", "give either `id`, once or several times, or `vertex`")
+        streams = ordered_streams(parts, stream)
+        if vertex is not None:
+            return EdgesOut.of(parts.edges.around(streams, vertex, since, until, limit))
+        return EdgesOut.of(parts.edges.find(streams, ids or (), since, until))
+
+    @routes.get("/streams/{stream}/edges", dependencies=[Depends(parts.requires(READ_MATCHES))])
+    def list_newest_edges(
+        stream: StreamPath, last: Annotated[int, Query(ge=1, le=MOST_EDGES, description="How many.")] = 100
+    ) -> EdgesOut:
+        """Return the newest edges and events of a stream, the newest first, as they were put in order."""
+        return EdgesOut.of(parts.edges.newest(ordered_streams(parts, stream), last))
 
     @routes.delete("/streams/{stream}", status_code=204, dependencies=administers)
     def delete_stream(stream: StreamPath) -> None:
@@ -138,6 +151,18 @@ def _details(parts: Parts, stream: str) -> StreamDetails:
         statement=_statement(statement),
         warnings=_warnings(parts, statement),
     )
+
+
+def ordered_streams(parts: Parts, stream: str) -> tuple[StreamName, ...]:
+    """Return the ordered streams of a stream: itself, or its parts.
+
+    Raises:
+        ProblemError: there is no such stream.
+    """
+    if check(stream) not in parts.streams.names():
+        raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
+    divided = _parts_of(parts, stream)
+    return (StreamName(stream),) if divided is None else tuple(parts_of(StreamName(stream), divided))
 
 
 def _parts_of(parts: Parts, stream: str) -> int | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
@@ -48,6 +49,7 @@ from graphtide_serving.protection.hosts import Hosts, KnownHosts
 from graphtide_statistics.bootstrap import counter, match_counter
 from graphtide_statistics.settings import StatisticsSettings
 from graphtide_telemetry.requests import REQUESTS
+from starlette.datastructures import MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.partial_matches import PartialMatchStore
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 256 * 1024 * 1024
 """What a topic's partition keeps in memory; older records leave."""
@@ -84,6 +86,10 @@ class DevOptions:
     lateness: int | None = None
     low_latency: bool = False
     max_ahead_seconds: float | None = None
+
+
+_EDGES: Final = "/api/v1/streams/{stream}/edges"
+"""Edges are sent here to ingestion, and read here from the control plane."""
 
 
 def application(options: DevOptions) -> FastAPI:
@@ -142,7 +148,8 @@ def application(options: DevOptions) -> FastAPI:
         )
     )
     for path in edges.paths():
-        everything.router.routes.append(Route(path, _Whole(edges.app)))
+        app = _SentAndRead(edges.app, control.app) if path == _EDGES else _Whole(edges.app)
+        everything.router.routes.append(Route(path, app))
     for path in ("/", "/api/v1"):
         everything.router.routes.append(Route(path, _signpost))
     everything.mount("/", control.app)
@@ -189,3 +196,20 @@ class _Whole:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
+
+
+class _SentAndRead:
+    """One address of two applications: what is sent goes to the first, and the second is read."""
+
+    def __init__(self, sent: ASGIApp, read: ASGIApp) -> None:
+        self._sent = sent
+        self._read = read
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def allow_both(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == HTTPStatus.METHOD_NOT_ALLOWED:
+                MutableHeaders(scope=message)["Allow"] = "GET, HEAD, POST"
+            await send(message)
+
+        is_read = scope["method"] in {"GET", "HEAD"}
+        await (self._read if is_read else self._sent)(scope, receive, allow_both)

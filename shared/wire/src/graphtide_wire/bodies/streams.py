@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime  # noqa: TC003 - msgspec reads annotations while the program runs
 from typing import Annotated, Any, ClassVar, Final
 
+import msgspec
+
 from graphtide_wire.bodies import TIME, Body, one_of
 
 _STREAM: Final[dict[str, Any]] = {
@@ -145,20 +147,25 @@ class StreamDetails(Stream, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class AttributeSchema(Body, frozen=True):
-    """An attribute, its type and the source of the type: declared, or seen in edges; `any` are values of several types."""
+class AttributeSchema(Body, frozen=True, rename={"values": "examples"}):
+    """An attribute, its type and the source of the type: declared, or seen in edges; `any` are values of several types.
+
+    `values`, in JSON `examples`, are those of new edges, where they were asked for.
+    """
 
     schema: ClassVar[str | None] = "AttributeOut"
 
     name: str
     type: Annotated[str, one_of("any", "string", "integer", "number", "boolean")]
     source: Annotated[str, one_of("declared", "seen")]
+    values: tuple[bool | int | float | str, ...] = ()
 
 
 class StreamSchema(Body, frozen=True):
-    """The attributes of a stream, by name."""
+    """The attributes of a stream, by name, and how often each label of an edge or type of an event was counted lately."""
 
     schema: ClassVar[str | None] = "SchemaOut"
 
     stream: str
     attributes: list[AttributeSchema]
+    labels: dict[str, int] = msgspec.field(default_factory=dict)
