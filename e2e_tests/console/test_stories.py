@@ -139,14 +139,14 @@ def test_a_dead_letter_is_mended_and_sent_again(empty: ServedConsole, page: Page
     expect(page.get_by_text("The record was sent again.")).to_be_visible()
 
     def newest() -> list[str]:
-        return [each["dst"] for each in empty.http.get("/api/v1/streams/mended/edges:newest?last=5").json()["edges"]]
+        return [each["dst"] for each in empty.http.get("/api/v1/streams/mended/edges?last=5").json()["edges"]]
 
     wait_until(lambda: newest() == ["c", "b"], 60, pause=0.2)
 
 
 def test_a_pattern_is_searched_in_history(empty: ServedConsole, page: Page) -> None:
     empty.send("past", "".join(f'{{"ts":{n},"src":"a{n}","dst":"b","label":"asks"}}\n' for n in range(1, 6)))
-    wait_until(lambda: len(empty.http.get("/api/v1/streams/past/edges:newest").json()["edges"]) == 5, 60, pause=0.2)
+    wait_until(lambda: len(empty.http.get("/api/v1/streams/past/edges").json()["edges"]) == 5, 60, pause=0.2)
     empty.register("PATTERN old MATCH (a)-[x:asks]->(b) ON past WINDOW 1h")
     page.goto(f"{empty.url}/console/history")
     page.get_by_label("Pattern").select_option("old")

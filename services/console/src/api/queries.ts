@@ -55,36 +55,14 @@ export function useStream(stream: string, { enabled = true } = {}) {
   });
 }
 
-export interface Attribute {
-  name: string;
-  type: string;
-  source: string;
-  examples?: unknown[];
-}
-
-export function useSchema(stream: string) {
+/** What records of a stream have; values of attributes are for those who may see edges. */
+export function useSchema(stream: string, { withExamples = false } = {}) {
+  const query = withExamples ? { examples: 5 } : {};
   return useQuery({
-    queryKey: ["schema", stream],
-    queryFn: () => ask<{ attributes: Attribute[] }>(`/api/v1/streams/${encodeURIComponent(stream)}/schema`),
+    queryKey: ["schema", stream, withExamples],
+    queryFn: () => bodyOf(api.GET("/api/v1/streams/{stream}/schema", { params: { path: { stream }, query } })),
     refetchInterval: SELDOM,
     enabled: stream !== "",
-  });
-}
-
-/** The members of a snapshot of statistics that pages show. */
-export interface Statistics {
-  records?: number;
-  labels?: Record<string, number>;
-  [member: string]: unknown;
-}
-
-export function useStatistics(stream: string) {
-  return useQuery({
-    queryKey: ["statistics", stream],
-    queryFn: () => ask<Statistics>(`/api/v1/statistics/${encodeURIComponent(stream)}`),
-    refetchInterval: SELDOM,
-    enabled: stream !== "",
-    retry: false,
   });
 }
 

@@ -3,7 +3,7 @@
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
 
 import { api, bodyOf } from "../api/client";
-import { usePattern, useSchema, useStatistics, useStreams } from "../api/queries";
+import { usePattern, useSchema, useStreams } from "../api/queries";
 import { Failure, Loading, Notice, Page, Panel } from "../components/basics";
 import { drawingOf, type Shape } from "../drawing/shape";
 import type { Known } from "../language/language";
@@ -143,11 +143,9 @@ function Desk({ name, text: first, etag }: { name: string | null; text: string; 
 
 function useKnown(stream: string, streams: string[]): Known {
   const schema = useSchema(stream);
-  const statistics = useStatistics(stream);
-  const labels = (schema.data as { labels?: { label: string; count: number }[] } | undefined)?.labels;
   return {
     streams,
-    labels: labels?.map((each) => ({ name: each.label, count: each.count })) ?? Object.entries(statistics.data?.labels ?? {}).map(([label, count]) => ({ name: label, count })),
+    labels: Object.entries(schema.data?.labels ?? {}).map(([name, count]) => ({ name, count })),
     attributes: schema.data?.attributes ?? [],
     isStatement: false,
   };

@@ -8,7 +8,7 @@ import { count, span, time, value } from "../../format";
 import { address, Link } from "../../router";
 
 export function Progress({ of }: { of: StreamDetails }) {
-  const schema = useSchema(of.name);
+  const schema = useSchema(of.name, { withExamples: true });
   const series = useSeries({ names: ["edges", "rejected", "late", "duplicates", "watermark_lag"], stream: of.name });
   const pick = (name: string) => (series.data?.series ?? []).filter((each) => each.name === name).map((each) => ({ name, points: each.points }));
   const progress = of.standing;
@@ -64,7 +64,7 @@ export function Progress({ of }: { of: StreamDetails }) {
       <Panel title="What records have">
         <Answer of={schema}>
           {(data) => {
-            const labels = (data as { labels?: { label: string; count: number }[] }).labels ?? [];
+            const labels = Object.entries(data.labels ?? {}).sort(([, a], [, b]) => b - a);
             return (
               <div className="halves">
                 <div className="scroll" tabIndex={0}>
@@ -99,10 +99,10 @@ export function Progress({ of }: { of: StreamDetails }) {
                         </tr>
                       </thead>
                       <tbody>
-                        {labels.slice(0, 100).map((each) => (
-                          <tr key={each.label}>
-                            <td>{each.label}</td>
-                            <td className="num">{count(each.count)}</td>
+                        {labels.slice(0, 100).map(([label, number]) => (
+                          <tr key={label}>
+                            <td>{label}</td>
+                            <td className="num">{count(number)}</td>
                           </tr>
                         ))}
                       </tbody>
