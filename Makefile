@@ -168,7 +168,7 @@ lint: setup  ## check style: ruff, rustfmt, clippy, hadolint
 
 .PHONY: types
 types: setup  ## check types: mypy, the stub of the extension against the extension, and the console
-	$(BIN)/mypy $(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests) e2e_tests packaging
+	$(BIN)/mypy $(filter-out $(CONSOLE)/%,$(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests)) e2e_tests packaging
 	$(BIN)/mypy shared/bench/services
 	$(BIN)/python -m mypy.stubtest graphtide_native._native --ignore-disjoint-bases
 	@test ! -e $(STAMPS)/console || $(NPM) run check
