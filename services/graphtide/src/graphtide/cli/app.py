@@ -216,7 +216,7 @@ class _Commands(TyperGroup):
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the options before the command; that of completion is among them by now."""
         let_pass(self)
-        if not args:
+        if not args and not ctx.resilient_parsing:
             typer.echo(f"{_BEGIN}\n{ctx.get_help()}")
             raise typer.Exit
         return super().parse_args(ctx, args)
