@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from graphtide.cli.coercion import let_pass
+from graphtide.cli.examples import show_examples
 from graphtide.cli.signals import starting, status_of_interrupt
 from graphtide.extras import needing
 
@@ -188,6 +189,7 @@ def load(name: str) -> Command:
         made = alone
     command = get_command(made)
     let_pass(command)
+    show_examples(name, command)
     return command
 
 
