@@ -98,6 +98,7 @@ _MODULES: Final = {
     "graphtide.explanations": ("Explanations",),
     "graphtide.inputs": ("Inputs",),
     "graphtide.matches": ("MatchList",),
+    "graphtide.notebook": ("load_ipython_extension",),
     "graphtide.notes": ("PatternWarning",),
     "graphtide.options": ("MatchOptions",),
     "graphtide.rejections": ("DuplicateWarning", "RejectedRecordsError", "StreamWarning"),

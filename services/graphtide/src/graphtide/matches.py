@@ -76,6 +76,12 @@ class MatchList(list[Match]):
             return MatchList(super().__getitem__(place), self._patterns, self._unit)
         return super().__getitem__(place)
 
+    def _repr_html_(self) -> str:
+        """Return how a notebook shows it: the first matches, and how many there are."""
+        from graphtide.notebook import show_matches  # noqa: PLC0415 - only notebooks need it
+
+        return show_matches(self, self._unit)
+
     def to_arrow(self) -> pa.Table:
         """Return a table of pyarrow; see `graphtide.matches` for its columns."""
         columns = columns_of_patterns(self._patterns) if self._patterns is not None else _columns_of_matches(self)
