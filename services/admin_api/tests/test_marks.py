@@ -33,7 +33,7 @@ def report(deployment: Deployment, name: str, number: int, **vertices: str) -> N
     deployment.writer.write([matches.encode(TOPICS.matches, body(name, number, **vertices), 1, None)])
 
 
-def listed(deployment: Deployment, query: str = "") -> list[Any]:
+def list_matches(deployment: Deployment, query: str = "") -> list[Any]:
     found: list[Any] = deployment.http.get(f"/api/v1/matches{query}").json()["matches"]
     return found
 
@@ -42,10 +42,10 @@ def test_matches_of_all_patterns_are_found_by_what_they_bind_and_when(deployment
     report(deployment, "p", 1, a="x", b="y")
     report(deployment, "q", 2, a="x", b="z")
     report(deployment, "p", 3, a="z", b="z")
-    deployment.until(lambda: len(listed(deployment)) == 3)
+    deployment.until(lambda: len(list_matches(deployment)) == 3)
 
     def numbers(query: str) -> list[int]:
-        return [each["match"]["detected_at"] for each in listed(deployment, query)]
+        return [each["match"]["detected_at"] for each in list_matches(deployment, query)]
 
     assert numbers("") == [3, 2, 1]
     assert numbers("?vertex=x") == [2, 1]
@@ -60,17 +60,17 @@ def test_a_match_is_acknowledged_by_name_and_time_until_that_is_taken_back(deplo
     deployment.http.post("/api/v1/patterns", json={"text": TEXT.format("p")})
     report(deployment, "p", 1)
     path = f"/api/v1/patterns/p/matches/{1:032x}/acknowledgement"
-    deployment.until(lambda: len(listed(deployment)) == 1)
-    assert listed(deployment)[0]["acknowledgement"] is None
+    deployment.until(lambda: len(list_matches(deployment)) == 1)
+    assert list_matches(deployment)[0]["acknowledgement"] is None
     made = deployment.http.put(path, json={"note": "a test of ours"})
     assert (made.status_code, made.json()["note"], made.json()["by"]) == (200, "a test of ours", "root")
     for of in ("", "?pattern=p"):
-        assert listed(deployment, of)[0]["acknowledgement"] == made.json()
+        assert list_matches(deployment, of)[0]["acknowledgement"] == made.json()
     shown = deployment.http.get("/api/v1/patterns/p/matches").json()["matches"][0]
     assert shown["acknowledgement"] == made.json()
     assert deployment.http.put(path, json={}).json()["note"] == ""
     assert deployment.http.delete(path).status_code == 204
-    assert listed(deployment)[0]["acknowledgement"] is None
+    assert list_matches(deployment)[0]["acknowledgement"] is None
     assert deployment.http.delete(path).json()["code"] == "not-found"
     assert deployment.http.put("/api/v1/patterns/nobody/matches/1/acknowledgement", json={}).status_code == 404
     assert deployment.http.put("/api/v1/patterns/p/matches/X/acknowledgement", json={}).status_code == 422
@@ -79,7 +79,7 @@ def test_a_match_is_acknowledged_by_name_and_time_until_that_is_taken_back(deplo
 def test_a_mute_covers_matches_until_it_ends(deployment: Deployment) -> None:
     deployment.http.post("/api/v1/patterns", json={"text": TEXT.format("p")})
     report(deployment, "p", 1, a="x")
-    deployment.until(lambda: len(listed(deployment)) == 1)
+    deployment.until(lambda: len(list_matches(deployment)) == 1)
     until = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     made = deployment.http.post("/api/v1/mutes", json={"pattern": "p", "key": {"vertex": "x"}, "until": until, "reason": "r"})
     mute = made.json()
@@ -87,9 +87,9 @@ def test_a_mute_covers_matches_until_it_ends(deployment: Deployment) -> None:
     assert (mute["pattern"], mute["key"], mute["reason"], mute["created_by"]) == ("p", {"vertex": "x"}, "r", "root")
     assert deployment.http.get("/api/v1/mutes").json() == {"mutes": [mute]}
     assert deployment.http.get(made.headers["Location"]).json() == mute
-    assert listed(deployment)[0]["muted"] == mute["id"]
+    assert list_matches(deployment)[0]["muted"] == mute["id"]
     assert deployment.http.delete(made.headers["Location"]).status_code == 204
-    assert listed(deployment)[0]["muted"] is None
+    assert list_matches(deployment)[0]["muted"] is None
     assert deployment.http.delete(made.headers["Location"]).status_code == 404
     for wrong, status in (
         ({"until": "2020-01-01T00:00:00Z"}, 422),
@@ -118,10 +118,10 @@ def test_mutes_and_acknowledgements_are_bounded(deployment: Deployment, monkeypa
     assert deployment.http.post("/api/v1/mutes", json={}).json()["code"] == "too-many-mutes"
     deployment.http.post("/api/v1/patterns", json={"text": TEXT.format("p")})
     report(deployment, "p", 1)
-    deployment.until(lambda: len(listed(deployment)) == 1)
+    deployment.until(lambda: len(list_matches(deployment)) == 1)
     for number in (1, 2, 3):
         deployment.http.put(f"/api/v1/patterns/p/matches/{number:032x}/acknowledgement", json={})
-    deployment.until(lambda: listed(deployment)[0]["acknowledgement"] is None)
+    deployment.until(lambda: list_matches(deployment)[0]["acknowledgement"] is None)
 
 
 def test_mutes_that_are_over_leave_the_log(deployment: Deployment) -> None:
@@ -143,7 +143,7 @@ def test_a_mark_that_cannot_be_read_is_none(deployment: Deployment) -> None:
 def test_the_index_of_mutes_finds_what_covers_a_match(
     made: list[tuple[str | None, str | None, int | None]], ended: set[int], pattern: str
 ) -> None:
-    known, held = marks.Known(TOPICS), list[mutes.MuteRecord]()
+    known, held = marks.KnownMarks(TOPICS), list[mutes.MuteRecord]()
     for number, (of, vertex, hours) in enumerate(made):
         until = None if hours is None else NOW + timedelta(hours=hours)
         key = None if vertex is None else mutes.MuteKey(vertex)

@@ -94,7 +94,7 @@ def order(deployment: Deployment, counted: Counted, newest: int) -> None:
     transactor.commit(sequencer_of(TOPICS, stream), committed)
 
 
-def known(deployment: Deployment, query: str = "") -> dict[tuple[str, str | None, str | None], list[float]]:
+def read_known(deployment: Deployment, query: str = "") -> dict[tuple[str, str | None, str | None], list[float]]:
     """Return the known values of each series."""
     found = deployment.http.get(f"/api/v1/series{query}").json()["series"]
     values = {(each["name"], each["stream"], each["pattern"]): each["points"] for each in found}
@@ -107,14 +107,14 @@ def test_streams_and_patterns_are_sampled(deployment: Deployment) -> None:
     deployment.say("running")
     now = int(time.time() * 1_000)
     order(deployment, Counted(read=10, ordered=10), now)
-    deployment.until(lambda: ("watermark_lag", "s", None) in known(deployment))
+    deployment.until(lambda: ("watermark_lag", "s", None) in read_known(deployment))
     order(deployment, Counted(read=120, ordered=100, late=5, future=1, rejected=4, duplicates=10), now)
     deployment.report(1, 2, 3)
     wait = 4 * FINE_STEP
     end = time.monotonic() + wait
-    while time.monotonic() < end and not any(known(deployment).get(("rejected", "s", None), [])):
+    while time.monotonic() < end and not any(read_known(deployment).get(("rejected", "s", None), [])):
         time.sleep(0.2)
-    found = known(deployment)
+    found = read_known(deployment)
     for name, count in (("edges", 90), ("late", 6), ("rejected", 4), ("duplicates", 10)):
         assert max(found[name, "s", None]) > 0, name
         assert max(found[name, "s", None]) == pytest.approx(count / 90 * max(found["edges", "s", None]), rel=1e-4)
@@ -123,8 +123,8 @@ def test_streams_and_patterns_are_sampled(deployment: Deployment) -> None:
     assert found["partial_matches", "s", "p"][-1] == 5
     assert all(2 <= each < 3_600 for each in found["watermark_lag", "s", None])
     assert found["lag", "s", "p"][-1] == 0
-    assert set(known(deployment, "?pattern=p")) == {(name, "s", "p") for name in ("lag", "matches", "partial_matches")}
-    assert set(known(deployment, "?names=edges,%20late&stream=s")) == {("edges", "s", None), ("late", "s", None)}
+    assert set(read_known(deployment, "?pattern=p")) == {(name, "s", "p") for name in ("lag", "matches", "partial_matches")}
+    assert set(read_known(deployment, "?names=edges,%20late&stream=s")) == {("edges", "s", None), ("late", "s", None)}
 
 
 def test_the_span_chooses_the_step(deployment: Deployment) -> None:

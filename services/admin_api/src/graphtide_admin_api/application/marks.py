@@ -46,7 +46,7 @@ _LINGER_SECONDS: Final = 0.05
 _SWEEP_SECONDS: Final = 10.0
 
 
-class Known:
+class KnownMarks:
     """Marks as the log has them; for one thread at once."""
 
     def __init__(self, topics: Topics) -> None:
@@ -104,9 +104,9 @@ class Marks:
         self._topics = topics
         self._clock = clock
         self._changed = Condition()
-        self._shown: Known | None = None
+        self._shown: KnownMarks | None = None
 
-    def show(self, known: Known) -> None:
+    def show(self, known: KnownMarks) -> None:
         """Answer from what was read to its end."""
         with self._changed:
             self._shown = known
@@ -206,7 +206,7 @@ class Marks:
         if over:
             self._write([encode_end(self._topics.mutes, id) for id in over], None)
 
-    def _write(self, messages: Sequence[Message], is_seen: Callable[[Known], bool] | None) -> None:
+    def _write(self, messages: Sequence[Message], is_seen: Callable[[KnownMarks], bool] | None) -> None:
         """Write records, and return once they are seen, or after a few seconds."""
         writer = self._log.writer()
         try:
@@ -218,7 +218,7 @@ class Marks:
             with self._changed:
                 self._changed.wait_for(lambda: self._shown is not None and is_seen(self._shown), _SEEN_SECONDS)
 
-    def _known(self) -> Known:
+    def _known(self) -> KnownMarks:
         if self._shown is None:
             message = "acknowledgements and mutes are being read; try again in a moment"
             raise TransientError(message)
@@ -249,7 +249,7 @@ class MarksFeed:
             TransientError: the log does not answer.
         """
         self._log.admin().ensure(self._topics.of_deployment())
-        known = Known(self._topics)
+        known = KnownMarks(self._topics)
         for topic in (self._topics.mutes, self._topics.acknowledgements):
             self._followers.append(Follower(self._log, topic))
             for record in self._followers[-1].to_the_end():

@@ -18,7 +18,7 @@ MOST_SHOWN: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownSeries:
     """Series that were asked for.
 
     Attributes:
@@ -71,7 +71,7 @@ class SeriesStore:
         span: tuple[float, float],
         *,
         is_fine: bool,
-    ) -> Shown:
+    ) -> ShownSeries:
         """Return the series of these names (all if none is given), of a stream, of a pattern, in a span of seconds.
 
         `is_fine` chooses the values of the last hour, and otherwise the means of the last week. Complexity: O(series kept +
@@ -94,4 +94,4 @@ class SeriesStore:
             left_out = self._left_out
             points = [ring.points(start, end) for ring in rings]
         step = FINE_STEP if is_fine else COARSE_STEP
-        return Shown(step, list(zip(keys, points, strict=False)), len(keys) > MOST_SHOWN, left_out)
+        return ShownSeries(step, list(zip(keys, points, strict=False)), len(keys) > MOST_SHOWN, left_out)

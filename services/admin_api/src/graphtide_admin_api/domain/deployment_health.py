@@ -74,7 +74,7 @@ def of_pattern(record: PatternRecord, status: PatternStatus, now: datetime) -> I
             remedy = "Raise the limit or make the pattern more selective, and resume it."
             yield Finding("warning", "pattern-limited", f"Pattern {name} was paused: {reason}", "pattern", name, remedy)
         case "pending" if now - record.updated_at > timedelta(seconds=PENDING_SECONDS):
-            lacks, remedy = _lacking(record, status)
+            lacks, remedy = _explain_pending(record, status)
             sentence = f"Pattern {name} has not run since {record.updated_at.isoformat(timespec='seconds')}: {lacks}"
             yield Finding("error", "pattern-pending", sentence, "pattern", name, remedy)
         case "running" if status.reason is not None:
@@ -82,7 +82,7 @@ def of_pattern(record: PatternRecord, status: PatternStatus, now: datetime) -> I
             yield Finding("warning", "pattern-degraded", f"Pattern {name} runs, but {reason}", "pattern", name, remedy)
 
 
-def _lacking(record: PatternRecord, status: PatternStatus) -> tuple[str, str]:
+def _explain_pending(record: PatternRecord, status: PatternStatus) -> tuple[str, str]:
     """Return what a pattern waits for, and what helps."""
     plan = status.plan
     if plan is None or plan.version != record.version:

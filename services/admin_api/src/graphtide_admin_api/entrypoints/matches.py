@@ -169,12 +169,12 @@ class _Named(msgspec.Struct, frozen=True):
 
 def _page(parts: Parts, page: Page[Kept]) -> MatchesPage:
     return MatchesPage(
-        matches=[_reported(parts, each) for each in page.found],
+        matches=[_show_match(parts, each) for each in page.found],
         next=None if page.following is None else str(page.following),
     )
 
 
-def _reported(parts: Parts, kept: Kept) -> ReportedMatch:
+def _show_match(parts: Parts, kept: Kept) -> ReportedMatch:
     acknowledgement, muted = _marks(parts, kept.body)
     return ReportedMatch(
         place=str(kept.place), match=msgspec.json.decode(kept.body), acknowledgement=acknowledgement, muted=muted

@@ -11,7 +11,7 @@ from graphtide_serving.routes import StrictRoute
 from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from graphtide_admin_api.application.series import Shown
+from graphtide_admin_api.application.series import ShownSeries
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.time_series import FINE_STEP, HOUR, UNITS, WEEK, SeriesKey
 from graphtide_admin_api.entrypoints.forms import like
@@ -83,7 +83,7 @@ def router(parts: Parts) -> APIRouter:
         since: Annotated[Seconds | SkipJsonSchema[None], Query(alias="from", description="Seconds since 1970.")] = None,
         until: Annotated[Seconds | SkipJsonSchema[None], Query(alias="to", description="Seconds since 1970.")] = None,
     ) -> SeriesPage:
-        """Return time series that this process sampled: an hour in steps of 5 s, or a week in steps of 5 minutes."""
+        """Return the time series that this process sampled: an hour in steps of 5 s, or a week in steps of 5 minutes."""
         asked, span = _names(names), _span(last, since, until)
         # The short steps go an hour back; a span that begins just then is one of them.
         is_fine = span[0] >= time.time() - HOUR - FINE_STEP
@@ -111,7 +111,7 @@ def _span(last: float | None, since: float | None, until: float | None) -> tuple
     return start, end
 
 
-def _page(shown: Shown, span: tuple[float, float]) -> SeriesPage:
+def _page(shown: ShownSeries, span: tuple[float, float]) -> SeriesPage:
     begin = -int(-span[0] // shown.step) * shown.step
     series = [SeriesOut.of(key, points) for key, points in shown.series]
     return SeriesPage.model_validate(

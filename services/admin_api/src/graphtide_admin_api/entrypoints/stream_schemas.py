@@ -46,7 +46,7 @@ def router(parts: Parts) -> APIRouter:
             detail = f"values of edges need the scope {READ_MATCHES!r}, which you were not granted"
             raise ProblemError(403, "forbidden", detail)
         edges = parts.edges.newest(ordered_streams(parts, stream), _MOST_LOOKED_AT).edges
-        return replace(found, attributes=[_exemplified(each, edges, examples) for each in found.attributes])
+        return replace(found, attributes=[_add_examples(each, edges, examples) for each in found.attributes])
 
     @routes.put("/streams/{stream}/schema", dependencies=administers)
     def declare_schema(stream: StreamPath, schema: SchemaIn) -> StreamSchema:
@@ -76,7 +76,7 @@ def _labels(parts: Parts, stream: str) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda each: (-each[1], each[0])))
 
 
-def _exemplified(attribute: AttributeSchema, edges: list[Edge], most: int) -> AttributeSchema:
+def _add_examples(attribute: AttributeSchema, edges: list[Edge], most: int) -> AttributeSchema:
     """Return an attribute with up to so many different values of edges."""
     values = (edge.attributes.get(attribute.name) for edge in edges)
     # True and 1 are equal, but not one value.

@@ -56,7 +56,7 @@ def router(parts: Parts) -> APIRouter:
             if given.last is None:
                 edges = [edge_of(number, edge) for number, edge in enumerate(given.edges or (), start=1)]
             else:
-                newest.extend(_newest_edges(parts, given.text, given.last))
+                newest.extend(_read_newest(parts, given.text, given.last))
                 unit, edges = parts.view.unit() or unit, [edge.as_sent() for edge in reversed(newest)]
             return dry_run(given.text, edges, given.engine, unit, is_unwanted)
 
@@ -66,13 +66,13 @@ def router(parts: Parts) -> APIRouter:
             engines=found.engines,
             rejected=[BadEdge(number=letter.line, reason=letter.reason) for letter in found.dead_letters],
             truncated=found.truncated,
-            edges=_matched(found.matches, newest),
+            edges=_find_matched(found.matches, newest),
         )
 
     return routes
 
 
-def _newest_edges(parts: Parts, text: str, most: int) -> list[Edge]:
+def _read_newest(parts: Parts, text: str, most: int) -> list[Edge]:
     """Return the newest edges of the stream that patterns read, the newest first."""
     streams = {logical_stream(ordered_stream(pattern)) for pattern in read_all(text)}
     if len(streams) != 1 or is_merged(stream := next(iter(streams))):
@@ -83,7 +83,7 @@ def _newest_edges(parts: Parts, text: str, most: int) -> list[Edge]:
     return parts.edges.newest((stream,) if partition is None else parts_of(stream, partition.parts), most).edges
 
 
-def _matched(found: list[bytes], edges: list[Edge]) -> dict[str, EdgeOut]:
+def _find_matched(found: list[bytes], edges: list[Edge]) -> dict[str, EdgeOut]:
     """Return the edges that matches name, by their ids."""
     known, matched = {edge.id: edge for edge in edges}, dict[str, EdgeOut]()
     for body in found if known else ():
