@@ -22,7 +22,7 @@ SCRIPT: Final = b"console.log(1)\n" * 200
 ABOVE: Final = ("..%2f..%2fsettings.py", "assets/..%2f..%2fsettings.py", "%2e%2e/settings.py")
 
 
-def served(folder: Path, settings: ConsoleSettings | None = None) -> TestClient:
+def serve(folder: Path, settings: ConsoleSettings | None = None) -> TestClient:
     app = FastAPI()
     serve_console(app, settings or ConsoleSettings(TimeUnit.MILLISECOND, asks_for_login=True), folder)
     return TestClient(app)
@@ -38,7 +38,7 @@ def built(tmp_path: Path) -> Path:
 
 
 def test_files_come_compressed_and_stay_in_the_browser(built: Path) -> None:
-    http = served(built)
+    http = serve(built)
     script = http.get("/console/assets/index-1a2b.js")
     assert (script.content, script.headers["Content-Encoding"]) == (SCRIPT, "gzip")
     assert "immutable" in script.headers["Cache-Control"]
@@ -52,25 +52,25 @@ def test_files_come_compressed_and_stay_in_the_browser(built: Path) -> None:
 
 @pytest.mark.parametrize("path", ["", "patterns/p", "matches/p/0-17", "patterns/%3Cscript%3E"])
 def test_an_address_of_the_console_gets_its_page(built: Path, path: str) -> None:
-    answer = served(built).get(f"/console/{path}")
+    answer = serve(built).get(f"/console/{path}")
     assert (answer.status_code, answer.content) == (200, b"<!doctype html>")
 
 
-def test_a_file_that_is_not_there_or_lies_above_is_not_served(built: Path) -> None:
-    http = served(built)
+def test_a_file_that_is_not_there_or_lies_above_is_not_serve(built: Path) -> None:
+    http = serve(built)
     assert http.get("/console/assets/index-ffff.js").status_code == 404
     assert all(b"secret" not in http.get(f"/console/{path}").content for path in ABOVE)
 
 
 def test_without_a_build_it_says_how_to_build_it(tmp_path: Path) -> None:
-    answer = served(tmp_path / "nothing").get("/console/")
+    answer = serve(tmp_path / "nothing").get("/console/")
     assert answer.status_code == 404
     assert "make console" in answer.text
 
 
 def test_it_knows_where_people_log_in(built: Path) -> None:
     login = ConsoleSettings(TimeUnit.SECOND, True, "https://id.example/realm", "console", "openid")
-    http = served(built, login)
+    http = serve(built, login)
     assert http.get("/console/config.json").json() == {
         "version": http.get("/console/config.json").json()["version"],
         "unit": "s",
@@ -78,7 +78,7 @@ def test_it_knows_where_people_log_in(built: Path) -> None:
         "oidc": {"issuer": "https://id.example/realm", "client_id": "console", "scope": "openid"},
     }
     assert "connect-src 'self' https://id.example;" in http.get("/console/").headers["Content-Security-Policy"]
-    assert served(built).get("/console/config.json").json()["oidc"] is None
+    assert serve(built).get("/console/config.json").json()["oidc"] is None
 
 
 def test_it_is_open_and_other_sites_may_link_to_it_but_not_frame_it() -> None:

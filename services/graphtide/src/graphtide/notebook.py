@@ -1,7 +1,7 @@
 """How matches and patterns show themselves in a notebook, and the magic of cells.
 
-All is HTML and SVG without scripts, and loads nothing. Names of the data are text, whatever they hold. What is long is cut, and says
-how much is left out.
+All is HTML and SVG without scripts, and loads nothing. Names of the data are text, whatever they hold. What is long is cut, and
+says how much is left out.
 
 `%load_ext graphtide` draws patterns of edges and adds `%%graphtide DATA`, whose cell is the text of patterns:
 
@@ -18,13 +18,14 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from graphtide_core.match import Match
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query.markup import markup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from graphtide_core.match import Match
 
 SHOWN: Final = 20
 """Matches that are shown of a list."""

@@ -9,9 +9,9 @@ import msgspec
 from graphtide_core.any_pattern import AnyPattern, ordered_stream
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import logical_stream
-from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import print_pattern
 from graphtide_query.families import family_of
+from graphtide_query.layout import PatternGraph
 from graphtide_serving.described import describe
 from graphtide_wire.bodies import TIME
 from graphtide_wire.bodies.matches import MATCH, Acknowledgement
@@ -61,16 +61,12 @@ class Shape(BaseModel):
     order: list[tuple[str, str]]
 
     @classmethod
-    def of(cls, pattern: AnyPattern) -> Self | None:
-        """Return the shape of a pattern of edges; None for one of events and for a graph query."""
-        if not isinstance(pattern, SubgraphPattern):
-            return None
+    def of(cls, graph: PatternGraph) -> Self:
+        """Return the shape of a graph."""
         return cls(
-            vertices=[DrawnVertex(name=each.name, label=each.label, key=each.key) for each in pattern.vertices],
-            edges=[
-                DrawnEdge(name=each.name, source=each.source, target=each.target, label=each.label) for each in pattern.edges
-            ],
-            order=list(pattern.order.reduction()),
+            vertices=[DrawnVertex(name=each.name, label=each.label, key=each.key) for each in graph.vertices],
+            edges=[DrawnEdge(name=each.name, source=each.source, target=each.target, label=each.label) for each in graph.edges],
+            order=list(graph.order),
         )
 
 
@@ -102,7 +98,7 @@ class PatternSummary(BaseModel):
             events=list(family.event_names(pattern)),
             results=[output.label for output in layout.outputs],
             canonical=print_pattern(pattern),
-            shape=Shape.of(pattern),
+            shape=None if layout.graph is None else Shape.of(layout.graph),
         )
 
 

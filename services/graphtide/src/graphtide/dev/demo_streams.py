@@ -142,7 +142,7 @@ class DemoStreams:
         headers = {"content-type": "application/x-ndjson"}
         answer = self._until_answered("POST", f"/api/v1/streams/{played.stream}/{played.kind}", content=lines, headers=headers)
         if answer is not None and answer.is_error:
-            _LOG.warning(events.DEMO_REFUSED, stream=played.stream, status=answer.status_code, error=answer.text[:200])
+            _LOG.warning(events.DEMO_REFUSED, stream=played.stream, error=answer.text[:200])
 
     def _until_answered(self, method: str, path: str, **options: Any) -> httpx2.Response | None:
         """Return the answer to a request, asked again while the service is busy; None if the demo ends meanwhile."""

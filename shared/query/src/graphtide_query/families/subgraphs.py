@@ -149,7 +149,7 @@ class SubgraphFamily:
 
     def layout(self, pattern: SubgraphPattern, /) -> Layout:
         """Return its edges and vertices; a component has many of each."""
-        from graphtide_query.layout import Layout  # noqa: PLC0415 - not every run lays matches out
+        from graphtide_query.layout import Layout, PatternGraph  # noqa: PLC0415 - not every run lays matches out
 
         has_lists = not pattern.morphism.is_mapping
         return Layout(
@@ -157,6 +157,7 @@ class SubgraphFamily:
             vertices={vertex.name: has_lists for vertex in pattern.vertices},
             changes=has_lists,
             fields=tuple(each.name for each in pattern.fields),
+            graph=PatternGraph(pattern.vertices, pattern.edges, pattern.order.reduction()),
         )
 
     def results_stay(self, _pattern: SubgraphPattern, /) -> None:
