@@ -127,7 +127,17 @@ class TestInOneProcess:
         matchers = (f"matcher_{each}.0" for each in families)
         workers = ("sequencer.s", "planner", "statistics", "match-counts", *matchers, "backfill")
         checks = dict.fromkeys(
-            ["view", "matches", "schemas", "statements", "verdicts", *(f"graphtide.{each}" for each in workers)], "ok"
+            [
+                "view",
+                "matches",
+                "marks",
+                "series",
+                "schemas",
+                "statements",
+                "verdicts",
+                *(f"graphtide.{each}" for each in workers),
+            ],
+            "ok",
         )
         ready = {**checks, "log": "ok", "registrations": "ok"}
         wait_until(
