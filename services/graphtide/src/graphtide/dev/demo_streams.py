@@ -17,6 +17,7 @@ import httpx2
 import msgspec
 import structlog
 from graphtide_core.event import Event as DataEvent
+from graphtide_core.formats import JSON_LINES
 from graphtide_generate import EVENTS, GENERATORS
 from graphtide_generate.schedule import DAY, MIDNIGHT
 from graphtide_generate.stream import Recipe
@@ -139,7 +140,7 @@ class DemoStreams:
 
     def _send(self, played: Played, records: Sequence[Edge | DataEvent], moved: int, number: int) -> None:
         lines = b"\n".join(msgspec.json.encode(_record(each, moved, number)) for each in records)
-        headers = {"content-type": "application/x-ndjson"}
+        headers = {"content-type": JSON_LINES.media_type}
         answer = self._until_answered("POST", f"/api/v1/streams/{played.stream}/{played.kind}", content=lines, headers=headers)
         if answer is not None and answer.is_error:
             _LOG.warning(events.DEMO_REFUSED, stream=played.stream, error=answer.text[:200])
