@@ -39,6 +39,7 @@ RECIPE: Final = "Adding an HTTP endpoint"
 KEYS: Final = {"reader": [READ_PATTERNS], "writer": [WRITE_PATTERNS], "stranger": []}
 NAMES_ROUTES: Final = {
     "services/admin_api/src/graphtide_admin_api/entrypoints/app.py": "says where tickets come from",
+    "services/graphtide/src/graphtide/dev/demo_streams.py": "sends edges and events as programs outside do",
     "services/graphtide/src/graphtide/dev/deployment.py": "shows first requests",
     "shared/ordering/src/graphtide_ordering/stream_progress.py": "says in a note what helps",
 }
