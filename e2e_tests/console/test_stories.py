@@ -192,3 +192,17 @@ def test_a_pattern_is_drawn(empty: ServedConsole, page: Page) -> None:
     expect(page.get_by_text("Valid: drawn on edges")).to_be_visible()
     drawn = "Drawing of the pattern: a to b by e1; b to c by e2; c to a by e3; e1 before e2, e2 before e3"
     expect(page.get_by_role("img", name=drawn)).to_be_visible()
+
+
+def test_earlier_matches_are_searched_by_vertex(empty: ServedConsole, page: Page) -> None:
+    empty.register("PATTERN sought MATCH (a)-[x:asks]->(b) ON sought WINDOW 1h")
+    empty.send("sought", "".join(f'{{"ts":{n},"src":"s{n}","dst":"t","label":"asks"}}\n' for n in range(1, 6)))
+    wait_until(lambda: empty.matches("sought") == 5, 60, pause=0.2)
+    page.goto(f"{empty.url}/console/matches?pattern=sought")
+    page.get_by_text("Search earlier matches").click()
+    page.get_by_label("Vertex", exact=True).fill("s3")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.get_by_text("1 shown")).to_be_visible()
+    expect(page.get_by_text("a s3, b t")).to_be_visible()
+    page.get_by_role("button", name="Back to live").click()
+    expect(page.get_by_text("5 shown")).to_be_visible()

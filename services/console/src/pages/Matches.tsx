@@ -12,6 +12,7 @@ import { count, span, time } from "../format";
 import { address, Link, navigate } from "../router";
 import { Decided } from "./match/Decided";
 import { Mutes } from "./match/Mutes";
+import { Search } from "./match/Search";
 
 const NONE: ReadonlyMap<string, Acknowledgement> = new Map();
 
@@ -23,6 +24,7 @@ export default function Matches({ query }: { query: URLSearchParams }) {
   const [matches, setMatches] = useState<PlacedMatch[]>([]);
   const [connection, setConnection] = useState<Connection>("opening");
   const [filter, setFilter] = useState("");
+  const [found, setFound] = useState<PlacedMatch[] | null>(null);
   const [showsMuted, setShowsMuted] = useState(true);
   const [isHeld, setHeld] = useState(false);
   const held = useRef(false);
@@ -63,7 +65,7 @@ export default function Matches({ query }: { query: URLSearchParams }) {
   };
 
   const words = filter.toLowerCase();
-  const shown = matches.filter(
+  const shown = (found ?? matches).filter(
     ({ match }) => (words === "" || textOf(match).includes(words)) && (showsMuted || muteOf(match, mutes) === null),
   );
   const failed = typeof connection === "object" ? connection.failed : null;
@@ -95,9 +97,10 @@ export default function Matches({ query }: { query: URLSearchParams }) {
           {count(shown.length)} shown
         </span>
       </div>
+      <Search pattern={pattern} onFound={setFound} />
       {error !== null && <Failure error={error} />}
       <Panel>
-        {shown.length === 0 && <p className="muted">No match yet. It appears here the moment it is complete.</p>}
+        {shown.length === 0 && <p className="muted">{found === null ? "No match yet. It appears here the moment it is complete." : "The log holds no such match."}</p>}
         <VirtualTable
           label="Matches"
           rows={shown}
