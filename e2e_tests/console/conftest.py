@@ -99,13 +99,14 @@ def _csv_of(stream: GeneratedStream, folder: Path) -> str:
     return (folder / "flows.csv").read_text()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def playwright() -> Iterator[Playwright]:
+    """Return Playwright; it holds an event loop of its thread, so it ends before tests of other files begin."""
     with sync_playwright() as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     found = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(_OFFLINE))
     yield found

@@ -75,6 +75,7 @@ def test_a_page_is_readable_on_a_phone(deployment: ServedConsole, browser: Brows
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     page = context.new_page()
     open_page(page, deployment, name)
+    page.wait_for_load_state("networkidle")
     width: int = page.evaluate("() => document.documentElement.scrollWidth")
     context.close()
     assert width <= 390

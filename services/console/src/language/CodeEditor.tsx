@@ -14,9 +14,14 @@ import { useEffect, useRef } from "react";
 import type { Schemas } from "../api/client";
 import { complete, diagnosticsOf, highlighting, type Known, language } from "./language";
 
+/** A text that the editor is given: at first, and each time another object comes. */
+export interface Given {
+  text: string;
+}
+
 interface Props {
   label: string;
-  value: string;
+  given: Given;
   onChange: (text: string) => void;
   known: Known;
   error: Schemas["Flaw"] | null;
@@ -36,7 +41,7 @@ const theme = (minHeight: string) =>
     ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--accent-text)" },
   });
 
-export default function CodeEditor({ label, value, onChange, known, error, minHeight = "14rem" }: Props) {
+export default function CodeEditor({ label, given, onChange, known, error, minHeight = "14rem" }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const latest = useRef({ known, onChange });
@@ -50,7 +55,7 @@ export default function CodeEditor({ label, value, onChange, known, error, minHe
       root,
       parent: root,
       state: EditorState.create({
-        doc: value,
+        doc: given.text,
         extensions: [
           lineNumbers(), history(), drawSelection(), bracketMatching(), closeBrackets(), highlightActiveLine(), lintGutter(),
           language, syntaxHighlighting(highlighting), theme(minHeight), EditorView.lineWrapping,
@@ -68,15 +73,15 @@ export default function CodeEditor({ label, value, onChange, known, error, minHe
       made.destroy();
       view.current = null;
     };
-    // The text of the editor is its own after this; other texts come by the effect below.
+    // The text is the editor's own after this: a page that gave back what was typed a moment ago would undo what came since.
   }, []);
 
   useEffect(() => {
     const made = view.current;
-    if (made !== null && made.state.doc.toString() !== value) {
-      made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: value } });
+    if (made !== null && made.state.doc.toString() !== given.text) {
+      made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: given.text } });
     }
-  }, [value]);
+  }, [given]);
 
   useEffect(() => {
     const made = view.current;

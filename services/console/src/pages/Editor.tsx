@@ -35,6 +35,7 @@ function Existing({ name }: { name: string }) {
 }
 
 function Desk({ name, text: first, etag }: { name: string | null; text: string; etag: string | null }) {
+  const [given, setGiven] = useState({ text: first });
   const [text, setText] = useState(first);
   const [stream, setStream] = useState("");
   const [error, setError] = useState<unknown>(null);
@@ -95,7 +96,7 @@ function Desk({ name, text: first, etag }: { name: string | null; text: string; 
           <summary>Recipes</summary>
           <div className="gallery">
             {RECIPES.map((each) => (
-              <button key={each.name} type="button" onClick={() => setText(each.text)}>
+              <button key={each.name} type="button" onClick={() => setGiven({ text: each.text })}>
                 <strong>{each.name}</strong>
                 <span className="muted">{each.what}</span>
               </button>
@@ -103,11 +104,11 @@ function Desk({ name, text: first, etag }: { name: string | null; text: string; 
           </div>
         </details>
       )}
-      {isDrawing && <Sketch stream={stream || "edges"} onText={setText} />}
+      {isDrawing && <Sketch stream={stream || "edges"} onText={(drawn) => setGiven({ text: drawn })} />}
       <div className="halves">
         <Panel title="Text">
           <Suspense fallback={<Loading />}>
-            <CodeEditor label="Text of the pattern" value={text} onChange={setText} known={known} error={flaw} />
+            <CodeEditor label="Text of the pattern" given={given} onChange={setText} known={known} error={flaw} />
           </Suspense>
           {flaw !== null && (
             <Notice tone="bad">

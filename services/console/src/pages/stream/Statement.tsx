@@ -19,7 +19,8 @@ AT ts IN ms
 const SAMPLE = '{"ts": 1704067200000, "src": "ann", "dst": "bob", "label": "pays", "amount": 12}\n';
 
 export function Statement({ name, text: registered, onSaved }: { name: string; text: string | null; onSaved: () => void }) {
-  const [text, setText] = useState(registered ?? FIRST(name));
+  const [given, setGiven] = useState({ text: registered ?? FIRST(name) });
+  const [text, setText] = useState(given.text);
   const [sample, setSample] = useState(SAMPLE);
   const [error, setError] = useState<unknown>(null);
   const [isSaved, setSaved] = useState(false);
@@ -37,7 +38,7 @@ export function Statement({ name, text: registered, onSaved }: { name: string; t
 
   const choose = (title: string) => {
     const preset = presets.data?.presets.find((each) => each.name === title);
-    if (preset !== undefined) setText(preset.text.replace(/^(\s*(?:(?:#|\/\/).*\n\s*)*STREAM\s+)(?:`[^`]*`|[\p{L}\p{N}_]+)/u, `$1${FIRST(name).split(/\s/)[1]}`));
+    if (preset !== undefined) setGiven({ text: preset.text.replace(/^(\s*(?:(?:#|\/\/).*\n\s*)*STREAM\s+)(?:`[^`]*`|[\p{L}\p{N}_]+)/u, `$1${FIRST(name).split(/\s/)[1]}`) });
   };
 
   const save = async () => {
@@ -80,7 +81,7 @@ export function Statement({ name, text: registered, onSaved }: { name: string; t
       <div className="halves">
         <Panel title="Statement">
           <Suspense fallback={<Loading />}>
-            <CodeEditor label="Statement of the stream" value={text} onChange={setText} known={{ streams: [name], labels: [], attributes: [], isStatement: true }} error={data?.error ?? null} />
+            <CodeEditor label="Statement of the stream" given={given} onChange={setText} known={{ streams: [name], labels: [], attributes: [], isStatement: true }} error={data?.error ?? null} />
           </Suspense>
           {data?.error && (
             <Notice tone="bad">
