@@ -309,6 +309,20 @@ wheels: prerequisites console $(STAMPS)/tools  ## build the published wheels int
 	  $(BIN)/uv build --quiet --wheel --build-constraint constraints.txt shared/bench --out-dir dist
 	@ls -l dist/*.whl
 
+# MkDocs, outside of the environment: the site is a matter of its own.
+SITE_TOOLS := .cache/site-tools
+$(SITE_TOOLS)/ready: | $(STAMPS)/tools
+	@$(STEP) 'getting MkDocs, an environment of its own' $(SHELL) -c 'rm -rf $(SITE_TOOLS) && \
+	  $(BIN)/uv venv --quiet $(SITE_TOOLS) && \
+	  VIRTUAL_ENV=$(SITE_TOOLS) $(BIN)/uv pip install --quiet mkdocs-material==9.8.2'
+	@touch $@
+
+.PHONY: docs
+docs: prerequisites $(SITE_TOOLS)/ready  ## build the documentation as a site into dist/site; a link that leads nowhere is an error
+	@NO_MKDOCS_2_WARNING=1 $(STEP) 'building the site' $(SITE_TOOLS)/bin/mkdocs build --strict --quiet \
+	  --config-file packaging/site/mkdocs.yml --site-dir $(CURDIR)/dist/site
+	@echo 'open dist/site/index.html'
+
 # Digests of the images' bases: the build adds missing ones to the file, and uses the same bases again.
 DIGESTS ?= .cache/images.digests
 
