@@ -2,7 +2,7 @@
 
 `python shared/bench/services/console.py [--patterns 10000] [--rate 1000] [--seconds 60]`
 
-The admin API runs in this process over a log in memory, with patterns that no planner takes and matches that nobody found: the
+The admin API runs in this process over a log in memory. No planner takes the patterns, and nobody found the matches, so the
 cost is that of the console alone. It needs Chromium, and the console as `make console` builds it.
 """
 
