@@ -11,6 +11,7 @@ import pytest
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.graph_query import EDGE, GraphQuery
 from graphtide_core.ids import PatternName
+from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.plans import PhysicalPlan
 from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.colocation import ColocatedLoad, EngineLoad
@@ -22,7 +23,7 @@ from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.families.isomorphism.family import ISOMORPHISM
 from graphtide_query.families.simulation.family import SIMULATION
 from graphtide_query.language.expression_printer import write_conditions
-from graphtide_query.layout import Layout
+from graphtide_query.layout import Layout, PatternGraph
 from graphtide_query.planner import plan, plan_all
 
 if TYPE_CHECKING:
@@ -153,11 +154,12 @@ def test_a_family_says_what_a_match_has(name: str) -> None:
     (pattern,) = graphtide_query.parse(ASKING_TEXTS[name])
     family = FAMILIES[name]
     outputs = pattern.outputs if isinstance(pattern, GraphQuery) else ()
+    graph = PatternGraph(pattern.vertices, pattern.edges, ()) if isinstance(pattern, SubgraphPattern) else None
     assert (
         family.layout(pattern)
         == {
-            "isomorphism": Layout(edges={"x": False}, vertices={"a": False, "b": False}, fields=("n",)),
-            "simulation": Layout(edges={"x": True}, vertices={"a": True, "b": True}, changes=True),
+            "isomorphism": Layout(edges={"x": False}, vertices={"a": False, "b": False}, fields=("n",), graph=graph),
+            "simulation": Layout(edges={"x": True}, vertices={"a": True, "b": True}, changes=True, graph=graph),
             "events": Layout(events={"x": False}, fields=("n",)),
             "algebra": Layout(vertices={"a": False, "b": False}, outputs=outputs),
         }[name]
