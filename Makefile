@@ -252,17 +252,19 @@ NPM := npm --prefix $(CONSOLE) --silent --no-audit --no-fund --no-update-notifie
 .PHONY: console
 console: node $(STAMPS)/console  ## build the console; needs Node.js
 
+NODE ?= node
+HAS_NODE = $(NODE) -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
+  2>/dev/null && command -v npm >/dev/null
+NO_NODE := missing: Node.js 20.19 or newer with npm, for the console. Install it (https://nodejs.org)
+
 .PHONY: node
 node:
-	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null \
-	  && command -v npm >/dev/null \
-	  || { echo 'missing: Node.js 20.19 or newer with npm, for the console. Install it (https://nodejs.org)'; exit 1; }
+	@$(HAS_NODE) || { echo '$(NO_NODE)'; exit 1; }
 
 # Everything but the console works without Node.js.
 .PHONY: console-where-possible
 console-where-possible:
-	@$(MAKE) --no-print-directory node >/dev/null 2>&1 && $(MAKE) --no-print-directory $(STAMPS)/console || { test $$? -ne 1 || \
-	  { $(MAKE) --no-print-directory node; echo 'the rest works without the console'; }; }
+	@if $(HAS_NODE); then $(MAKE) --no-print-directory $(STAMPS)/console; else echo '$(NO_NODE); the rest works without'; fi
 	@command -v chromium >/dev/null || test -z '$(filter test%,$(MAKECMDGOALS))' \
 	  || echo 'missing: Chromium, for the tests of the console, which are skipped. Install it (Debian: apt-get install chromium)'
 
