@@ -170,6 +170,7 @@ lint: setup  ## check style: ruff, rustfmt, clippy, hadolint
 types: setup  ## check types: mypy, the stub of the extension against the extension, and the console
 	$(BIN)/mypy $(filter-out $(CONSOLE)/%,$(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests)) e2e_tests packaging
 	$(BIN)/mypy shared/bench/services
+	$(BIN)/mypy e2e_tests/console/conftest.py
 	$(BIN)/python -m mypy.stubtest graphtide_native._native --ignore-disjoint-bases
 	@test ! -e $(STAMPS)/console || $(NPM) run check
 
