@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 TOPICS: Final = Topics()
 _TEXT: Final = "PATTERN p{} MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 1h"
 _BATCHES_A_SECOND: Final = 20
+_AT_ONCE: Final = 16
 _FRAMES: Final = """(scrolls) => new Promise((done) => {
   const body = document.querySelector(".vbody");
   const times = [];
@@ -60,8 +63,10 @@ def main() -> None:
     settings = AdminApiSettings(insecure=True, requests_per_second=1e6, burst=1_000_000)
     with serve(admin_api(settings, log)) as url, httpx2.Client(base_url=url, timeout=60) as http:
         wait_until(lambda: http.get("/readyz").status_code == 200, 60, pause=0.1)
-        for number in range(asked.patterns):
-            http.post("/api/v1/patterns", json={"text": _TEXT.format(number)}).raise_for_status()
+        # A registration waits until it is seen, so several are under way.
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for answer in pool.map(partial(_register, http), range(asked.patterns)):
+                answer.raise_for_status()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
@@ -71,6 +76,10 @@ def main() -> None:
             script.add({"matches_a_second": asked.rate, **_show_matches(page, url, log, asked.rate, asked.seconds)})
             browser.close()
     script.hand_out()
+
+
+def _register(http: httpx2.Client, number: int) -> httpx2.Response:
+    return http.post("/api/v1/patterns", json={"text": _TEXT.format(number)})
 
 
 def _scroll_patterns(page: Page, url: str) -> dict[str, object]:

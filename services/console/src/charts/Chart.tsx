@@ -9,6 +9,9 @@ export interface Series {
   points: [number, number | null][];
 }
 
+/** Room of the legend, so that nothing moves when values come. */
+const LEGEND = 64;
+
 const COLOURS = ["#1296a8", "#d9822b", "#8d5fd3", "#c2414b", "#3f9b57"];
 
 /** Return an instant as people of every country read it; the day where a step is hours long. */
@@ -69,10 +72,10 @@ export function Chart({ label, series, height = 150 }: { label: string; series: 
 
   const isEmpty = series.every((each) => each.points.every(([, value]) => value === null));
   return (
-    <>
+    <div style={{ minHeight: height + LEGEND }}>
       {isEmpty && <p className="muted">No values yet.</p>}
       <div ref={place} className="chart muted" role="img" aria-label={describe(label, series)} hidden={isEmpty} />
-    </>
+    </div>
   );
 }
 

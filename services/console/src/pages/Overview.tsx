@@ -50,6 +50,7 @@ export default function Overview() {
   return (
     <Page title="Overview" lead="How the streams run, and what needs you first.">
       {health.error ? <Failure error={health.error} /> : null}
+      {health.data === undefined && !health.error && <Notice>Looking what is wrong …</Notice>}
       {health.data?.findings.length === 0 && !isEmpty && <Notice tone="good">Everything runs.</Notice>}
       {health.data && health.data.findings.length > 0 && (
         <ul className="stack" style={{ listStyle: "none", margin: 0, padding: 0 }} aria-label="What is wrong">
