@@ -5,7 +5,7 @@ import type { Arrow, Vertex } from "./Graph";
 export interface Shape {
   vertices: { name: string; label?: string | null; key?: string | null }[];
   edges: { name: string; source: string; target: string; label?: string | null }[];
-  /** Pairs of edges of which the first must come before the second. */
+  /** Pairs of edges; the first must come before the second. */
   order: [string, string][];
 }
 

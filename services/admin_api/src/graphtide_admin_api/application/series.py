@@ -35,7 +35,7 @@ class ShownSeries:
 
 
 class SeriesStore:
-    """Series by what they are of; safe for threads. Memory: about 11 KiB a series, of which there are at most `most`."""
+    """Series by stream and pattern; safe for threads. Memory: about 11 KiB each, for at most `most` series."""
 
     def __init__(self, most: int) -> None:
         """Keep nothing yet."""

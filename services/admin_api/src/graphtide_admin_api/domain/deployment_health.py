@@ -34,7 +34,7 @@ MOST_REJECTED: Final = 0.01
 """Share of the last records that may be rejected, or late."""
 
 _LEAST_RECENT: Final = 100
-"""Records of which one that is rejected is a share that says something."""
+"""A share of fewer records than this says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def of_ordering(stream: str, unread_seconds: float | None, stands_seconds: float
 
 
 def of_host(host: HostRecord, plans: int, now: datetime) -> Iterator[Finding]:
-    """Yield what is wrong with a shard of a matcher service that is to run so many plans."""
+    """Yield what is wrong with a shard of a matcher service with so many plans."""
     name, silent = f"{host.service}.{host.shard}", (now - host.at).total_seconds()
     if not plans:
         return
