@@ -13,8 +13,9 @@ from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_log.memory import MemoryLog
-from graphtide_serving.access.callers import READ_MATCHES, Caller
+from graphtide_serving.access.callers import Caller
 from graphtide_serving.access.keys import hash_key
+from graphtide_serving.access.rights import READ_MATCHES
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.access.tickets import Tickets
 from graphtide_serving.clock import SystemClock

@@ -20,8 +20,8 @@ from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_ingestion.bootstrap import bootstrap as ingestion
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
-from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_serving.access.keys import hash_key
+from graphtide_serving.access.rights import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.routes import JsonRoute, StrictRoute
 from graphtide_testing.telemetry import count_metrics, metrics_of

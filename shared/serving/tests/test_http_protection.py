@@ -18,10 +18,11 @@ import httpx2
 import pytest
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import StreamingResponse
-from graphtide_serving.access.callers import WRITE_EDGES, Anyone, Authentication, Caller
+from graphtide_serving.access.callers import Anyone, Authentication, Caller
 from graphtide_serving.access.guard import Guard
 from graphtide_serving.access.keys import ApiKeys, hash_key
 from graphtide_serving.access.rate import RateLimit
+from graphtide_serving.access.rights import WRITE_EDGES
 from graphtide_serving.health_server import HealthSettings
 from graphtide_serving.health_server import serving as health
 from graphtide_serving.http import ProblemError, answer_with_problems, health_routes

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 from graphtide_core.errors import FatalError
-from graphtide_serving.access.keys import check, hash_key, new_key
+from graphtide_serving.access.keys import hash_key, new_key
+from graphtide_serving.access.rights import check
 from graphtide_serving.running import run
 from graphtide_telemetry.logs import to_standard_error
 from graphtide_telemetry.setup import set_up

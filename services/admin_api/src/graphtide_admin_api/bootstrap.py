@@ -36,6 +36,7 @@ from graphtide_admin_api.application.view import View, Viewer
 from graphtide_admin_api.entrypoints.app import application
 from graphtide_admin_api.entrypoints.health import readiness
 from graphtide_admin_api.entrypoints.parts import Bounds, Parts
+from graphtide_admin_api.entrypoints.rights import Rights
 from graphtide_admin_api.settings import AdminApiSettings
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
         deleting=Deleting(log, topics, view, registry, operations),
         edges=Edges(log, topics),
         requires=protection.guard.requires,
+        rights=Rights(protection.guard, view),
         tickets=protection.guard.tickets,
         alive=workers.alive,
         ready=workers.ready,

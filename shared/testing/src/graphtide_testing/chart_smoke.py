@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import yaml
-from graphtide_serving.access.callers import SCOPES
 from graphtide_serving.access.keys import hash_key, new_key
+from graphtide_serving.access.rights import SCOPES
 
 from graphtide_testing.chart_errands import backfill
 from graphtide_testing.cluster.kubelet import Kubelet

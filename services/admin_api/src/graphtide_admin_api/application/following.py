@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from graphtide_core.errors import TransientError
 from graphtide_wire.place import Place, Places
 
 from graphtide_admin_api.application.matches import all_from_the_log, from_the_log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from graphtide_core.ports.log import Log
 
@@ -43,6 +44,27 @@ class Follows(Protocol):
             TransientError: the log does not answer.
         """
         ...
+
+
+class WhileAllowed:
+    """Follows something as long as it may be read: another text of a pattern may read another stream."""
+
+    def __init__(self, following: Follows, is_allowed: Callable[[], bool]) -> None:
+        """Ask before anything is given."""
+        self._following = following
+        self._is_allowed = is_allowed
+
+    def take(self) -> Sequence[Event]:
+        """Return what follows.
+
+        Raises:
+            TransientError: it may not be read any more, so that the client asks again; or the log does not answer.
+        """
+        found = self._following.take()
+        if not self._is_allowed():
+            message = "this may not be read any more"
+            raise TransientError(message)
+        return found
 
 
 class Following:
@@ -84,12 +106,18 @@ class OfAll:
 class FollowingAll:
     """Follows all patterns; for one thread at once. Partitions are followed side by side, each in its order."""
 
-    def __init__(self, log: Log, topic: str, recent: RecentMatches, after: Places) -> None:
-        """Begin after these places; in a partition that is not among them with its first match."""
+    def __init__(
+        self, log: Log, topic: str, recent: RecentMatches, after: Places, may_read: Callable[[str], bool] | None = None
+    ) -> None:
+        """Begin after these places; in a partition that is not among them with its first match.
+
+        `may_read` says of which patterns matches may be read; None is of all. It is asked for each match.
+        """
         self._log = log
         self._topic = topic
         self._recent = recent
         self._after = dict(after.offsets)
+        self._may_read = may_read
 
     def take(self) -> list[OfAll]:
         """Return what follows and is there, up to a bound; may read the log.
@@ -109,5 +137,6 @@ class FollowingAll:
         emitted = []
         for each in found:
             self._after[each.place.partition] = each.place.offset
-            emitted.append(OfAll(Places(dict(self._after)), each.body))
+            if self._may_read is None or self._may_read(each.pattern):
+                emitted.append(OfAll(Places(dict(self._after)), each.body))
         return emitted

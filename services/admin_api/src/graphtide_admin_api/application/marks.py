@@ -190,7 +190,7 @@ class Marks:
         """
         found = next((mute for mute in self.mutes() if mute.id == id), None)
         if found is None:
-            raise ProblemError(404, "not-found", f"there is no mute {id!r}")
+            raise no_mute(id)
         return found
 
     def end(self, id: str) -> None:
@@ -223,6 +223,11 @@ class Marks:
             message = "acknowledgements and mutes are being read; try again in a moment"
             raise TransientError(message)
         return self._shown
+
+
+def no_mute(id: str) -> ProblemError:
+    """Return the problem that there is no such mute."""
+    return ProblemError(404, "not-found", f"there is no mute {id!r}")
 
 
 class MarksFeed:

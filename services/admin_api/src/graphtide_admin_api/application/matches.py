@@ -23,7 +23,7 @@ from graphtide_wire.place import Place, Places
 from graphtide_admin_api.application.pages import Extent, Page, page_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, Record
@@ -39,10 +39,11 @@ _PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A match: its place, and the match record as JSON."""
+    """A match: its place, the match record as JSON, and its pattern."""
 
     place: Place
     body: bytes
+    pattern: str
 
 
 @dataclass(slots=True)
@@ -297,7 +298,7 @@ def read_match(record: Record) -> tuple[str, Kept | None]:
     except PoisonRecordError as error:
         _LOG.warning(events.MATCH_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
         return "", None
-    return event.pattern, Kept(Place(record.partition, record.offset), event.body)
+    return event.pattern, Kept(Place(record.partition, record.offset), event.body, event.pattern)
 
 
 class _Time(msgspec.Struct, frozen=True):
@@ -308,18 +309,24 @@ class _Time(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The wanted matches: of a pattern, detected at `since` or later and before `until`, that bind a vertex; None means any."""
+    """The wanted matches: of a pattern, detected at `since` or later and before `until`, that bind a vertex; None means any.
+
+    `may_read` says of which patterns matches may be read.
+    """
 
     name: str | None = None
     since: int | None = None
     until: int | None = None
     vertex: str | None = None
+    may_read: Callable[[str], bool] | None = None
 
     def __call__(self, record: Record) -> Kept | None:
         """Return the match of a record if it is one of these."""
         if self.name is not None and record.key != self.name.encode():
             return None
-        _, match = read_match(record)
+        pattern, match = read_match(record)
+        if self.may_read is not None and not self.may_read(pattern):
+            return None
         if match is None or (self.vertex is not None and self.vertex not in matches.bound_vertices(match.body)):
             return None
         if self.since is None and self.until is None:

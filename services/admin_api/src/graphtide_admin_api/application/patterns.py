@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from graphtide_core.colliding_topics import refuse_colliding
 from graphtide_core.errors import CollidingTopicError, InvalidQueryError, TransientError
@@ -20,6 +20,7 @@ from graphtide_admin_api.domain.registration import (
     apply_change,
     check_match,
     read,
+    refuse_if_read,
     register,
     renew,
     without_view,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from graphtide_wire.control import PatternRecord
     from graphtide_wire.topics import Topics
 
-    from graphtide_admin_api.application.registry import Registry
+    from graphtide_admin_api.application.registry import Losing, Registry
     from graphtide_admin_api.application.view import View
     from graphtide_admin_api.domain.pattern_status import PatternStatus
 
@@ -48,8 +49,29 @@ _ANY: Final = "*"
 _PAUSES: Final = (0.1, 0.2, 0.4, 0.8)
 
 
+class MayChange(Protocol):
+    """Says what may be changed, and seen meanwhile; `sees_all` is whether all may be seen."""
+
+    sees_all: bool
+
+    def check_new(self, pattern: AnyPattern) -> None:
+        """Raise if a pattern may not be registered."""
+        ...
+
+    def check_old(self, record: PatternRecord) -> None:
+        """Raise if a registration may not be changed or deleted."""
+        ...
+
+    def sees(self, record: PatternRecord) -> bool:
+        """Whether a message may name a registration."""
+        ...
+
+
 class Patterns:
-    """Registers patterns and changes them; safe for threads. All may raise `ProblemError` and `TransientError`."""
+    """Registers patterns and changes them; safe for threads. All may raise `ProblemError` and `TransientError`.
+
+    Changes look whether they may be made at what they replace, in the transaction that replaces it.
+    """
 
     def __init__(self, log: Log, topics: Topics, clock: Clock, view: View, registry: Registry) -> None:
         """Work on a log."""
@@ -66,9 +88,10 @@ class Patterns:
             raise no_pattern(name)
         return record, self._view.pattern_status(record)
 
-    def register(self, request: PatternRequest) -> PatternRecord:
+    def register(self, request: PatternRequest, may: MayChange) -> PatternRecord:
         """Register a pattern under a name that is free."""
         pattern = read(request.text or "")
+        may.check_new(pattern)
 
         def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             if old is not None:
@@ -76,10 +99,10 @@ class Patterns:
             placement = self._place(pattern)
             return register(request, self._view.last_version(pattern.name) + 1, moment_of(placement.stream), placement)
 
-        return self._changed(pattern.name, change)
+        return self._changed(pattern.name, change, may)
 
     def put(
-        self, name: str, request: PatternRequest, if_match: str | None, *, force: bool = False
+        self, name: str, request: PatternRequest, if_match: str | None, may: MayChange, *, force: bool = False
     ) -> tuple[PatternRecord, bool]:
         """Register or replace a pattern; options not given become the default. Says whether it is new.
 
@@ -88,6 +111,7 @@ class Patterns:
         pattern = read(request.text or "")
         if pattern.name != name:
             raise ProblemError(422, "name-differs", f"the text is of pattern {pattern.name!r}, not of {name!r}")
+        may.check_new(pattern)
         was_there = False
 
         def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
@@ -104,11 +128,15 @@ class Patterns:
             whole = PatternRequest(request.text, fresh.limits, fresh.options.engine, fresh.state)
             return apply_change(old, whole, self._next_version(old), moment, placement)
 
-        return self._changed(name, change, force=force), not was_there
+        return self._changed(name, change, may, force=force), not was_there
 
-    def patch(self, name: str, request: PatternRequest, if_match: str | None, *, force: bool = False) -> PatternRecord:
+    def patch(
+        self, name: str, request: PatternRequest, if_match: str | None, may: MayChange, *, force: bool = False
+    ) -> PatternRecord:
         """Change a part of a pattern."""
         pattern = None if request.text is None else read(request.text)
+        if pattern is not None:
+            may.check_new(pattern)
 
         def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             if old is None:
@@ -117,14 +145,14 @@ class Patterns:
             placement = placement_of(old) if pattern is None else self._place(pattern)
             return apply_change(old, request, self._next_version(old), moment_of(placement.stream), placement)
 
-        return self._changed(name, change, force=force)
+        return self._changed(name, change, may, force=force)
 
-    def resume(self, name: str, if_match: str | None) -> PatternRecord:
+    def resume(self, name: str, if_match: str | None, may: MayChange) -> PatternRecord:
         """Let a pattern continue; one that a limit ended continues as its next version."""
         record, pattern_status = self.get(name)
         seen = _ANY if if_match is None else if_match
         if record.state == "paused" or not pattern_status.is_ended:
-            return self.patch(name, PatternRequest(state="active"), seen)
+            return self.patch(name, PatternRequest(state="active"), seen, may)
 
         def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             if old is None:
@@ -132,28 +160,40 @@ class Patterns:
             check_match(old, seen)
             return renew(old, self._next_version(old), moment_of(record.stream))
 
-        return self._changed(name, change)
+        return self._changed(name, change, may)
 
-    def delete(self, name: str, if_match: str | None, *, force: bool = False) -> None:
+    def delete(self, name: str, if_match: str | None, may: MayChange, *, force: bool = False) -> None:
         """Delete a pattern; its matches that were reported stay where they are."""
 
         def change(old: PatternRecord | None) -> None:
             if old is None:
                 raise no_pattern(name)
+            may.check_old(old)
             check_match(old, if_match)
 
-        losing = (self._fail_readers,) if force else ()
-        self._registry.change(name, change, *losing)
+        self._registry.change(name, change, self._losing(may, force=force))
 
-    def _fail_readers(self, view: str, reading: Sequence[PatternRecord]) -> list[PatternRecord]:
-        """Return the registrations that read a view which goes, as they wait for their users."""
-        now = self._clock.now()
-        return [without_view(view, each, now) for each in reading]
+    def _losing(self, may: MayChange, *, force: bool) -> Losing:
+        """Return what becomes of the registrations that read a view which goes: they wait for their users, or it stays."""
 
-    def _changed(self, name: str, change: Decide, *, force: bool = False) -> PatternRecord:
+        def fail(view: str, reading: Sequence[PatternRecord]) -> list[PatternRecord]:
+            for each in reading:
+                may.check_old(each)
+            now = self._clock.now()
+            return [without_view(view, each, now) for each in reading]
+
+        def refuse(view: str, reading: Sequence[PatternRecord]) -> list[PatternRecord]:
+            refuse_if_read(view, [each.name for each in reading if may.sees(each)], len(reading))
+            return []
+
+        return fail if force else refuse
+
+    def _changed(self, name: str, change: Decide, may: MayChange, *, force: bool = False) -> PatternRecord:
         """Change a registration; topics are made once nothing refuses the change."""
 
         def refuse(old: PatternRecord | None) -> PatternRecord:
+            if old is not None:
+                may.check_old(old)
             new = change(old, self._moment_without_topics)
             if new.view is True:
                 self._refuse_edges_among(new.name)
@@ -166,8 +206,13 @@ class Patterns:
                 self._make_stream_of(new.name)
             return new
 
-        losing = (self._fail_readers,) if force else ()
-        new = self._registry.change(name, make, *losing, refuse=refuse)
+        try:
+            new = self._registry.change(name, make, self._losing(may, force=force), refuse=refuse)
+        except ProblemError as error:
+            if error.code != "view-circle" or may.sees_all:
+                raise
+            detail = f"the view {name!r} would read its own stream, through other views"
+            raise ProblemError(error.status, error.code, detail) from None
         if new is None:
             raise no_pattern(name)
         return new

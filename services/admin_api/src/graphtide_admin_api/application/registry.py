@@ -41,7 +41,7 @@ _SEEN_SECONDS: Final = 5.0
 
 
 def _refuse(view: str, reading: Sequence[PatternRecord]) -> Sequence[PatternRecord]:
-    refuse_if_read(view, reading)
+    refuse_if_read(view, [each.name for each in reading], len(reading))
     return ()
 
 

@@ -267,17 +267,19 @@ def without_view(view: str, record: PatternRecord, moment: datetime) -> PatternR
     return _mark(replace(record, state="paused", lost=lost, updated_at=moment))
 
 
-def refuse_if_read(view: str, reading: Sequence[PatternRecord]) -> None:
-    """Do nothing if no pattern reads the view to delete.
+def refuse_if_read(view: str, names: Sequence[str], count: int) -> None:
+    """Do nothing if no pattern reads the view to delete; `names` are those of the `count` patterns that may be named.
 
     Raises:
         ProblemError: patterns do; it names them.
     """
-    if reading:
-        names = ", ".join(repr(each.name) for each in reading[:_MOST_NAMED])
-        more = f" and {len(reading) - _MOST_NAMED} more" if len(reading) > _MOST_NAMED else ""
+    if count:
+        named = [repr(each) for each in names[:_MOST_NAMED]]
+        rest = count - len(named)
+        more = [f"{rest} more"] if named and rest else [f"{rest} that you may not see"] if rest else []
+        shown = " and ".join([", ".join(named), *more]) if named else more[0]
         detail = (
-            f"patterns read the view {view!r}: {names}{more}. Delete or change them first, or ask with ?force=true: "
+            f"patterns read the view {view!r}: {shown}. Delete or change them first, or ask with ?force=true: "
             "they fail then, with this reason"
         )
         raise ProblemError(409, "view-in-use", detail)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from fastapi import APIRouter, Depends
-from graphtide_serving.access.callers import READ_PATTERNS
+from graphtide_serving.access.rights import READ_PATTERNS
 from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies import TIME
 from pydantic import BaseModel

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.time import TimeUnit
 from graphtide_query.explain import Seen, to_dot, to_json, to_text, with_evidence
 from graphtide_query.families import family_of
 from graphtide_query.nodes import Actual
-from graphtide_serving.access.callers import READ_PATTERNS
+from graphtide_serving.access.guard import known_caller
+from graphtide_serving.access.rights import READ_PATTERNS
 from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies.patterns import PatternStatistics
 from graphtide_wire.plans import evidence_of, plan_of
 
 from graphtide_admin_api.application.pattern_versions import versions_of
+from graphtide_admin_api.application.view import stream_of
 from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
@@ -29,7 +31,7 @@ _TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot"
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/v1/patterns/{name}", tags=["patterns"], route_class=StrictRoute)
-    reads = [Depends(parts.requires(READ_PATTERNS))]
+    reads = [Depends(parts.rights.of_pattern(READ_PATTERNS))]
 
     @routes.get("/plan", dependencies=reads, response_class=Response)
     def get_plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
@@ -48,10 +50,12 @@ def router(parts: Parts) -> APIRouter:
         return PatternStatistics(state=pattern_status.state, reason=pattern_status.reason, figures=counts, behind=behind)
 
     @routes.get("/versions", dependencies=reads)
-    def list_versions(name: str) -> VersionsOut:
-        """Return the last texts that the pattern had, the newest first."""
+    def list_versions(name: str, request: Request) -> VersionsOut:
+        """Return the last texts that the pattern had, the newest first; those on streams that the caller may read."""
         parts.patterns.get(name)
-        found = versions_of(parts.log, parts.topics, name)
+        caller = known_caller(request)
+        kept = versions_of(parts.log, parts.topics, name)
+        found = [each for each in kept if caller.may(READ_PATTERNS, pattern=name, stream=stream_of(each.text))]
         return VersionsOut(versions=[VersionOut(version=each.version, text=each.text, at=each.at) for each in found])
 
     return routes

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 from fastapi import APIRouter, Depends
-from graphtide_serving.access.callers import READ_PATTERNS
+from graphtide_serving.access.rights import READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies import TIME
 from graphtide_wire.hosts import HostRecord

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Final
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from graphtide_serving.access.callers import READ_MATCHES
-from graphtide_serving.access.guard import caller_of
+from graphtide_serving.access.guard import known_caller
+from graphtide_serving.access.rights import READ_MATCHES
 from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies.matches import Acknowledgement, MatchesPage, ReportedMatch
 from graphtide_wire.place import Place, Places
 from pydantic.json_schema import SkipJsonSchema
 
-from graphtide_admin_api.application.following import Following, FollowingAll
+from graphtide_admin_api.application.following import Following, FollowingAll, Follows, WhileAllowed
 from graphtide_admin_api.application.matches import Kept, Wanted, older
 from graphtide_admin_api.application.pages import Page
 from graphtide_admin_api.domain.problems import ProblemError
@@ -46,11 +46,79 @@ _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
 
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
-    everything = APIRouter(prefix="/api/v1", route_class=StrictRoute)
-    routes = APIRouter(prefix="/patterns/{name}", tags=["matches"], route_class=StrictRoute)
-    sees = [Depends(parts.requires(READ_MATCHES))]
     bounds = parts.bounds
     streams = EventStreams(bounds.most_event_streams, bounds.most_event_streams_a_caller, bounds.heartbeat_seconds)
+    routes = APIRouter(prefix="/api/v1", route_class=StrictRoute)
+    _add_routes_of_all(routes, parts, streams)
+    _add_routes_of_one(routes, parts, streams)
+    return routes
+
+
+def _add_routes_of_all(routes: APIRouter, parts: Parts, streams: EventStreams) -> None:
+    """Add the routes of the matches of all patterns that a caller may read."""
+    sees = [Depends(parts.rights.some(READ_MATCHES))]
+
+    @routes.get("/matches", tags=["matches"], dependencies=sees)
+    def list_all_matches(
+        request: Request,
+        *,
+        pattern: Annotated[str | SkipJsonSchema[None], Query(description="Of this pattern alone.")] = None,
+        vertex: Annotated[str | SkipJsonSchema[None], Query(description="That bind this vertex.")] = None,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+        cursor: CursorQuery = None,
+        since: Since = None,
+        until: Until = None,
+    ) -> MatchesPage:
+        """Return matches and retractions of all patterns, the newest of each partition of their topic first.
+
+        They are of the patterns whose matches the caller may read. A request searches 20,000 matches, so a page may be short or
+        empty although another follows.
+        """
+        if pattern is not None:
+            parts.rights.require(known_caller(request), READ_MATCHES, pattern)
+        wanted = Wanted(pattern, since, until, vertex, parts.rights.selected(request, READ_MATCHES))
+        return _page(parts, older(parts.log, parts.topics.matches, wanted, begin_of(cursor), limit))
+
+    @routes.get(
+        "/matches:stream",
+        tags=["matches"],
+        dependencies=sees,
+        response_class=StreamingResponse,
+        responses=_EVENTS,
+        openapi_extra=BY_TICKET,
+    )
+    def follow_all_matches(
+        request: Request,
+        last_event_id: LastEventId = None,
+        after: AfterQuery = None,
+        last: LastQuery = 0,
+        ticket: TicketQuery = None,  # noqa: ARG001 - looked at before anything else
+    ) -> EventsResponse:
+        """Send matches and retractions of all patterns, as those of one are sent; `query` in a record names its pattern.
+
+        They are of the patterns whose matches the caller may read.
+        An id is a place in each partition of the topic of matches, with dots between them: `0-17` where there is one.
+        """
+        seen = last_event_id or after
+        try:
+            begin = Places.of(seen) if seen else parts.recent.last_of_all(last)
+        except ValueError as error:
+            raise ProblemError(400, "bad-event-id", str(error)) from error
+        may_read = parts.rights.selected(request, READ_MATCHES)
+        return EventsResponse(streams, FollowingAll(parts.log, parts.topics.matches, parts.recent, begin, may_read))
+
+    @routes.post("/tickets", tags=["matches"], status_code=201, dependencies=sees)
+    def make_ticket(request: Request, response: Response) -> TicketOut:
+        """Make a ticket for a browser that follows matches: `?ticket=` in place of a header, for a minute."""
+        response.headers["Cache-Control"] = "no-store"
+        ticket, end = parts.tickets.new(known_caller(request))
+        return TicketOut(ticket=ticket, expires_at=end)
+
+
+def _add_routes_of_one(everything: APIRouter, parts: Parts, streams: EventStreams) -> None:
+    """Add the routes of the matches of one pattern."""
+    routes = APIRouter(prefix="/patterns/{name}", tags=["matches"], route_class=StrictRoute)
+    sees = [Depends(parts.rights.of_pattern(READ_MATCHES))]
 
     @routes.get("/matches", dependencies=sees)
     def list_matches(
@@ -69,23 +137,6 @@ def router(parts: Parts) -> APIRouter:
             page = older(parts.log, parts.topics.matches, Wanted(name, since, until), begin, limit)
         return _page(parts, page)
 
-    @everything.get("/matches", tags=["matches"], dependencies=sees)
-    def list_all_matches(
-        *,
-        pattern: Annotated[str | SkipJsonSchema[None], Query(description="Of this pattern alone.")] = None,
-        vertex: Annotated[str | SkipJsonSchema[None], Query(description="That bind this vertex.")] = None,
-        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-        cursor: CursorQuery = None,
-        since: Since = None,
-        until: Until = None,
-    ) -> MatchesPage:
-        """Return matches and retractions of all patterns, the newest of each partition of their topic first.
-
-        A request searches 20,000 matches, so a page may be short or empty although another follows.
-        """
-        wanted = Wanted(pattern, since, until, vertex)
-        return _page(parts, older(parts.log, parts.topics.matches, wanted, begin_of(cursor), limit))
-
     @routes.get("/matches/{place}", dependencies=sees)
     def get_match(name: str, place: PlacePath) -> MatchDetails:
         """Return the match at a place, `partition-offset`, with its edges: all that it takes to draw it."""
@@ -102,7 +153,9 @@ def router(parts: Parts) -> APIRouter:
         "/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS, openapi_extra=BY_TICKET
     )
     def follow_matches(
+        request: Request,
         name: str,
+        *,
         last_event_id: LastEventId = None,
         after: AfterQuery = None,
         last: LastQuery = 0,
@@ -119,45 +172,13 @@ def router(parts: Parts) -> APIRouter:
             begin = Place.of(seen) if seen else parts.recent.before_newest(name, last)
         except ValueError as error:
             raise ProblemError(400, "bad-event-id", str(error)) from error
-        return EventsResponse(streams, Following(parts.log, parts.topics.matches, parts.recent, name, begin))
-
-    @everything.get(
-        "/matches:stream",
-        tags=["matches"],
-        dependencies=sees,
-        response_class=StreamingResponse,
-        responses=_EVENTS,
-        openapi_extra=BY_TICKET,
-    )
-    def follow_all_matches(
-        last_event_id: LastEventId = None,
-        after: AfterQuery = None,
-        last: LastQuery = 0,
-        ticket: TicketQuery = None,  # noqa: ARG001 - looked at before anything else
-    ) -> EventsResponse:
-        """Send matches and retractions of all patterns, as those of one are sent; `query` in a record names its pattern.
-
-        An id is a place in each partition of the topic of matches, with dots between them: `0-17` where there is one.
-        """
-        seen = last_event_id or after
-        try:
-            begin = Places.of(seen) if seen else parts.recent.last_of_all(last)
-        except ValueError as error:
-            raise ProblemError(400, "bad-event-id", str(error)) from error
-        return EventsResponse(streams, FollowingAll(parts.log, parts.topics.matches, parts.recent, begin))
-
-    @everything.post("/tickets", tags=["matches"], status_code=201, dependencies=sees)
-    def make_ticket(request: Request, response: Response) -> TicketOut:
-        """Make a ticket for a browser that follows matches: `?ticket=` in place of a header, for a minute."""
-        caller = caller_of(request.scope)
-        if caller is None:
-            raise ProblemError(401, "unauthenticated", "the ticket would be for an unknown caller")
-        response.headers["Cache-Control"] = "no-store"
-        ticket, end = parts.tickets.new(caller)
-        return TicketOut(ticket=ticket, expires_at=end)
+        following: Follows = Following(parts.log, parts.topics.matches, parts.recent, name, begin)
+        may_read = parts.rights.selected(request, READ_MATCHES)
+        if may_read is not None:
+            following = WhileAllowed(following, lambda: may_read(name))
+        return EventsResponse(streams, following)
 
     everything.include_router(routes)
-    return everything
 
 
 class _Named(msgspec.Struct, frozen=True):

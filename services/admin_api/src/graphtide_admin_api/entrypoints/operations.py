@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
 from graphtide_query.families import AUTO
-from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
+from graphtide_serving.access.rights import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -81,7 +81,7 @@ def router(parts: Parts) -> APIRouter:
     routes = APIRouter(prefix="/api/v1", tags=["operations"], route_class=JsonRoute)
     reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
 
-    @routes.post("/patterns/{name}:backfill", status_code=202, dependencies=writes)
+    @routes.post("/patterns/{name}:backfill", status_code=202, dependencies=[Depends(parts.rights.of_pattern(WRITE_PATTERNS))])
     def backfill_pattern(name: str, wanted: BackfillIn, response: Response) -> OperationOut:
         """Find the matches of a pattern in its stream's history; they are reported beside the others, marked as backfilled."""
         record, _ = parts.patterns.get(name)

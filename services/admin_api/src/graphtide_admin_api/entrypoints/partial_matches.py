@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 from graphtide_query.families import family_of
-from graphtide_serving.access.callers import READ_MATCHES
+from graphtide_serving.access.rights import READ_MATCHES
 from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies.partial_matches import PartialMatchesPage
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from graphtide_admin_api.application.following import Follows, WhileAllowed
 from graphtide_admin_api.application.partial_matches import Approaching, PartialMatchFilter
 from graphtide_admin_api.domain.registration import read
 from graphtide_admin_api.entrypoints.events import BY_TICKET, EventsResponse, EventStreams, TicketQuery
@@ -45,7 +46,7 @@ _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/v1/patterns/{name}", tags=["matches"], route_class=StrictRoute)
-    sees = [Depends(parts.requires(READ_MATCHES))]
+    sees = [Depends(parts.rights.of_pattern(READ_MATCHES))]
     bounds = parts.bounds
     streams = EventStreams(bounds.most_event_streams, bounds.most_event_streams_a_caller, bounds.heartbeat_seconds)
 
@@ -68,6 +69,7 @@ def router(parts: Parts) -> APIRouter:
         openapi_extra=BY_TICKET,
     )
     def follow_partial_matches(
+        request: Request,
         name: str,
         vertex: VertexQuery = None,
         min_steps: CloseQuery = None,
@@ -82,6 +84,10 @@ def router(parts: Parts) -> APIRouter:
         edges = len(family_of(pattern).layout(pattern).edges)
         wanted = PartialMatchFilter(vertex, min_steps if min_steps is not None else max(1, edges - 1), most=1_000)
         parts.partial_matches.of(name, wanted)
-        return EventsResponse(streams, Approaching(parts.partial_matches, name, wanted), "partial-match")
+        following: Follows = Approaching(parts.partial_matches, name, wanted)
+        may_read = parts.rights.selected(request, READ_MATCHES)
+        if may_read is not None:
+            following = WhileAllowed(following, lambda: may_read(name))
+        return EventsResponse(streams, following, "partial-match")
 
     return routes

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.stream_schemas import StreamSchemas
     from graphtide_admin_api.application.stream_statements import StreamStatements
     from graphtide_admin_api.application.view import View
+    from graphtide_admin_api.entrypoints.rights import Rights
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Parts:
     deleting: Deleting
     edges: Edges
     requires: Authorize
+    rights: Rights
     tickets: Tickets
     alive: Look
     ready: Look

@@ -6,10 +6,11 @@ from typing import Annotated, Final
 from urllib.parse import quote
 
 import msgspec
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import logical_stream
-from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
+from graphtide_serving.access.guard import known_caller
+from graphtide_serving.access.rights import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies.patterns import Pattern, PatternsPage
 from graphtide_wire.control import PatternRecord
@@ -22,6 +23,7 @@ from graphtide_admin_api.entrypoints.answers import pattern_of
 from graphtide_admin_api.entrypoints.forms import PatternChange, PatternIn
 from graphtide_admin_api.entrypoints.parameters import AnyStreamQuery
 from graphtide_admin_api.entrypoints.parts import Parts
+from graphtide_admin_api.entrypoints.rights import Changes, may_read
 
 _ONE: Final = "/patterns/{name:pattern}"
 
@@ -54,7 +56,8 @@ def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     register_url_convertor("pattern", _PatternName())
     routes = APIRouter(prefix="/api/v1", tags=["patterns"], route_class=JsonRoute)
-    reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
+    reads_some, writes_some = [Depends(parts.rights.some(READ_PATTERNS))], [Depends(parts.rights.some(WRITE_PATTERNS))]
+    reads, writes = [Depends(parts.rights.of_pattern(READ_PATTERNS))], [Depends(parts.rights.of_pattern(WRITE_PATTERNS))]
 
     def shown(record: PatternRecord, response: Response) -> Pattern:
         response.headers["ETag"] = f'"{record.etag}"'
@@ -68,17 +71,25 @@ def router(parts: Parts) -> APIRouter:
             return msgspec.structs.replace(found, warnings=(*found.warnings, *more))
         return found
 
-    @routes.post("/patterns", status_code=201, dependencies=writes)
-    def register_pattern(wanted: PatternIn, response: Response) -> Pattern:
+    @routes.post("/patterns", status_code=201, dependencies=writes_some)
+    def register_pattern(wanted: PatternIn, request: Request, response: Response) -> Pattern:
         """Register a pattern; its matches are reported from the end of its stream on."""
-        record = parts.patterns.register(wanted.request())
+        record = parts.patterns.register(wanted.request(), Changes(request))
         response.headers["Location"] = f"/api/v1/patterns/{quote(record.name, safe='')}"
         return shown_at_first(record, response)
 
-    @routes.get("/patterns", dependencies=reads)
-    def list_patterns(stream: AnyStreamQuery = None, limit: PageQuery = None, cursor: NameQuery = None) -> PatternsPage:
-        """Return the registered patterns, or those on one stream: all of them, or up to a limit page by page."""
-        records = [record for record in parts.view.patterns() if stream in (None, logical_stream(StreamName(record.stream)))]
+    @routes.get("/patterns", dependencies=reads_some)
+    def list_patterns(
+        request: Request, stream: AnyStreamQuery = None, limit: PageQuery = None, cursor: NameQuery = None
+    ) -> PatternsPage:
+        """Return the registered patterns, or those on one stream: all of them, or up to a limit page by page.
+
+        They are those that the caller may read.
+        """
+        caller = known_caller(request)
+        known = parts.view.patterns()
+        on_it = (record for record in known if stream in (None, logical_stream(StreamName(record.stream))))
+        records = [record for record in on_it if may_read(caller, READ_PATTERNS, record)]
         rest = [record for record in records if cursor is None or record.name > cursor]
         page = rest[:limit]
         return PatternsPage(
@@ -90,38 +101,44 @@ def router(parts: Parts) -> APIRouter:
         """Return a pattern and its status."""
         return shown(parts.patterns.get(name)[0], response)
 
-    @routes.put(_ONE, dependencies=writes)
+    @routes.put(_ONE, dependencies=writes_some)
     def put_pattern(
-        name: str, wanted: PatternIn, response: Response, if_match: IfMatch = None, *, force: Force = False
+        name: str, wanted: PatternIn, request: Request, response: Response, if_match: IfMatch = None, *, force: Force = False
     ) -> Pattern:
         """Register a pattern under a name, or replace it; another text is a new version."""
-        record, is_new = parts.patterns.put(name, wanted.request(), if_match, force=force)
+        record, is_new = parts.patterns.put(name, wanted.request(), if_match, Changes(request), force=force)
         response.status_code = 201 if is_new else 200
         return shown_at_first(record, response)
 
     @routes.patch(_ONE, dependencies=writes)
     def change_pattern(
-        name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None, *, force: Force = False
+        name: str,
+        wanted: PatternChange,
+        request: Request,
+        response: Response,
+        if_match: IfMatch = None,
+        *,
+        force: Force = False,
     ) -> Pattern:
         """Change a part of a pattern."""
-        return shown_at_first(parts.patterns.patch(name, wanted.request(), if_match, force=force), response)
+        record = parts.patterns.patch(name, wanted.request(), if_match, Changes(request), force=force)
+        return shown_at_first(record, response)
 
     @routes.delete(_ONE, status_code=204, dependencies=writes)
-    def delete_pattern(name: str, if_match: IfMatch = None, *, force: Force = False) -> None:
+    def delete_pattern(name: str, request: Request, if_match: IfMatch = None, *, force: Force = False) -> None:
         """Delete a pattern. A view that patterns read is refused with 409, unless they may fail."""
-        parts.patterns.delete(name, if_match, force=force)
+        parts.patterns.delete(name, if_match, Changes(request), force=force)
 
     @routes.post("/patterns/{name}:pause", dependencies=writes)
-    def pause_pattern(name: str, response: Response, if_match: IfMatch = None) -> Pattern:
+    def pause_pattern(name: str, request: Request, response: Response, if_match: IfMatch = None) -> Pattern:
         """Pause a pattern; matches that complete meanwhile are never reported."""
-        return shown(
-            parts.patterns.patch(name, PatternRequest(state="paused"), "*" if if_match is None else if_match), response
-        )
+        seen = "*" if if_match is None else if_match
+        return shown(parts.patterns.patch(name, PatternRequest(state="paused"), seen, Changes(request)), response)
 
     @routes.post("/patterns/{name}:resume", dependencies=writes)
-    def resume_pattern(name: str, response: Response, if_match: IfMatch = None) -> Pattern:
+    def resume_pattern(name: str, request: Request, response: Response, if_match: IfMatch = None) -> Pattern:
         """Resume a pattern from now on; one that a limit ended continues as its next version."""
-        return shown(parts.patterns.resume(name, if_match), response)
+        return shown(parts.patterns.resume(name, if_match, Changes(request)), response)
 
     return routes
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Query
-from graphtide_serving.access.callers import READ_MATCHES
+from graphtide_serving.access.rights import READ_MATCHES
 from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies.matches import ResultsPage
 from pydantic.json_schema import SkipJsonSchema
@@ -43,7 +43,7 @@ def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/v1/patterns/{name}", tags=["matches"], route_class=StrictRoute)
 
-    @routes.get("/results", dependencies=[Depends(parts.requires(READ_MATCHES))])
+    @routes.get("/results", dependencies=[Depends(parts.rights.of_pattern(READ_MATCHES))])
     def list_results(
         name: str,
         at: AtQuery = None,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Query
-from graphtide_serving.access.callers import READ_PATTERNS
+from fastapi import APIRouter, Depends, Query, Request
+from graphtide_serving.access.guard import known_caller, require
+from graphtide_serving.access.rights import READ_PATTERNS
 from graphtide_serving.routes import StrictRoute
 from pydantic import BaseModel, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -71,8 +72,9 @@ def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/v1", tags=["monitoring"], route_class=StrictRoute)
 
-    @routes.get("/series", dependencies=[Depends(parts.requires(READ_PATTERNS))])
+    @routes.get("/series", dependencies=[Depends(parts.rights.some(READ_PATTERNS))])
     def list_series(
+        request: Request,
         *,
         names: NamesQuery = None,
         stream: AnyStreamQuery = None,
@@ -83,7 +85,15 @@ def router(parts: Parts) -> APIRouter:
         since: Annotated[Seconds | SkipJsonSchema[None], Query(alias="from", description="Seconds since 1970.")] = None,
         until: Annotated[Seconds | SkipJsonSchema[None], Query(alias="to", description="Seconds since 1970.")] = None,
     ) -> SeriesPage:
-        """Return the time series that this process sampled: an hour in steps of 5 s, or a week in steps of 5 minutes."""
+        """Return the time series that this process sampled: an hour in steps of 5 s, or a week in steps of 5 minutes.
+
+        A caller with a right to a name gives the pattern or the stream.
+        """
+        caller = known_caller(request)
+        if pattern is not None:
+            parts.rights.require(caller, READ_PATTERNS, pattern)
+        else:
+            require(caller, READ_PATTERNS, stream=stream)
         asked, span = _names(names), _span(last, since, until)
         # The short steps go an hour back; a span that begins just then is one of them.
         is_fine = span[0] >= time.time() - HOUR - FINE_STEP

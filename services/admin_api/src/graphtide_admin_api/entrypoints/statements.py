@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends
 from graphtide_query import presets
-from graphtide_serving.access.callers import READ_PATTERNS
+from graphtide_serving.access.rights import READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from pydantic import BaseModel, Field
 
@@ -123,7 +123,7 @@ class PresetsOut(BaseModel):
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/v1", tags=["streams"], route_class=JsonRoute)
-    reads = [Depends(parts.requires(READ_PATTERNS))]
+    reads = [Depends(parts.rights.some(READ_PATTERNS))]
 
     @routes.post("/streams:check", dependencies=reads)
     def check_statement(given: SampleIn) -> CheckedStatement:

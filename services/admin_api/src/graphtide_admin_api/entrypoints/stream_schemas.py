@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
 from graphtide_core.predicate import RECORD_FIELDS
-from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
-from graphtide_serving.access.guard import caller_of
+from graphtide_serving.access.guard import known_caller, require
+from graphtide_serving.access.rights import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies.streams import AttributeSchema, StreamSchema
 from msgspec.structs import replace
@@ -28,7 +28,7 @@ _MOST_LOOKED_AT: Final = 200
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/v1", tags=["streams"], route_class=JsonRoute)
-    reads = [Depends(parts.requires(READ_PATTERNS))]
+    reads = [Depends(parts.rights.of_stream(READ_PATTERNS))]
     administers = [Depends(parts.requires(ADMIN))]
 
     @routes.get("/streams/{stream}/schema", dependencies=reads)
@@ -41,10 +41,7 @@ def router(parts: Parts) -> APIRouter:
         found = _schema(parts, checked_sent(stream))
         if not examples:
             return found
-        caller = caller_of(request.scope)
-        if caller is not None and not caller.may(READ_MATCHES):
-            detail = f"values of edges need the scope {READ_MATCHES!r}, which you were not granted"
-            raise ProblemError(403, "forbidden", detail)
+        require(known_caller(request), READ_MATCHES, stream=stream)
         edges = parts.edges.newest(ordered_streams(parts, stream), _MOST_LOOKED_AT).edges
         return replace(found, attributes=[_add_examples(each, edges, examples) for each in found.attributes])
 

@@ -8,12 +8,13 @@ from functools import partial
 from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import logical_stream, parts_of
 from graphtide_ordering.stream_progress import FirstRejected
-from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
+from graphtide_serving.access.guard import known_caller
+from graphtide_serving.access.rights import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies.dead_letters import DeadLetter, DeadLettersPage
 from graphtide_wire.bodies.streams import FirstRejection, Stream, StreamDetails, StreamProgressOut, StreamsPage, StreamStatement
@@ -41,14 +42,15 @@ from graphtide_admin_api.entrypoints.parts import Parts
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     routes = APIRouter(prefix="/api/v1", tags=["streams"], route_class=JsonRoute)
-    reads = [Depends(parts.requires(READ_PATTERNS))]
+    reads, sees = [Depends(parts.rights.of_stream(READ_PATTERNS))], [Depends(parts.rights.of_stream(READ_MATCHES))]
     administers = [Depends(parts.requires(ADMIN))]
 
-    @routes.get("/streams", dependencies=reads)
-    def list_streams() -> StreamsPage:
-        """Return all streams."""
-        patterns = parts.view.patterns()
-        return StreamsPage(streams=[_stream(each, patterns) for each in parts.streams.all(partial(_parts_of, parts))])
+    @routes.get("/streams", dependencies=[Depends(parts.rights.some(READ_PATTERNS))])
+    def list_streams(request: Request) -> StreamsPage:
+        """Return all streams that the caller may read."""
+        patterns, caller = parts.view.patterns(), known_caller(request)
+        known = parts.streams.all(partial(_parts_of, parts))
+        return StreamsPage(streams=[_stream(each, patterns) for each in known if caller.may(READ_PATTERNS, stream=each.name)])
 
     @routes.get("/streams/{stream}", dependencies=reads)
     def get_stream(stream: StreamPath) -> StreamDetails:
@@ -67,7 +69,7 @@ def router(parts: Parts) -> APIRouter:
         """Delete the STREAM statement of a stream: from the next record on, records are read as the edges that they are."""
         parts.statements.remove(checked_sent(stream))
 
-    @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
+    @routes.get("/streams/{stream}/edges:find", dependencies=sees)
     def find_edges(
         stream: StreamPath,
         *,
@@ -90,7 +92,7 @@ def router(parts: Parts) -> APIRouter:
             return EdgesOut.of(parts.edges.around(streams, vertex, since, until, limit))
         return EdgesOut.of(parts.edges.find(streams, ids or (), since, until))
 
-    @routes.get("/streams/{stream}/edges", dependencies=[Depends(parts.requires(READ_MATCHES))])
+    @routes.get("/streams/{stream}/edges", dependencies=sees)
     def list_newest_edges(
         stream: StreamPath, last: Annotated[int, Query(ge=1, le=MOST_EDGES, description="How many.")] = 100
     ) -> EdgesOut:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request, Response
-from graphtide_serving.access.callers import WRITE_EDGES
+from graphtide_serving.access.rights import WRITE_EDGES
 from graphtide_serving.described import describe
 from graphtide_serving.http import Authorize
 from graphtide_serving.routes import StrictRoute

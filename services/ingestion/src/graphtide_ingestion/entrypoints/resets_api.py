@@ -13,8 +13,8 @@ from graphtide_core.errors import TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Log
 from graphtide_ordering.progress_reports import progress_of
-from graphtide_serving.access.callers import WRITE_PATTERNS
 from graphtide_serving.access.guard import caller_of
+from graphtide_serving.access.rights import WRITE_PATTERNS
 from graphtide_serving.http import Authorize, ProblemError
 from graphtide_serving.routes import StrictRoute
 from graphtide_telemetry import events

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
-READ_PATTERNS: Final = "patterns:read"
-WRITE_PATTERNS: Final = "patterns:write"
-READ_MATCHES: Final = "matches:read"
-WRITE_MATCHES: Final = "matches:write"
-WRITE_EDGES: Final = "edges:write"
-ADMIN: Final = "admin"
-SCOPES: Final = frozenset({READ_PATTERNS, WRITE_PATTERNS, READ_MATCHES, WRITE_MATCHES, WRITE_EDGES, ADMIN})
+from graphtide_serving.access.rights import ADMIN, named_rights
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: a name for logs and bounds, and the scopes granted; `admin` includes all."""
+    """Who calls: a name for logs and bounds, and the scopes granted (`rights`); `admin` includes all."""
 
     name: str
     scopes: frozenset[str]
 
-    def may(self, scope: str) -> bool:
-        """Whether the caller has a scope."""
-        return scope in self.scopes or ADMIN in self.scopes
+    def may(self, scope: str, *, pattern: str | None = None, stream: str | None = None) -> bool:
+        """Whether the caller has a scope: of a pattern, of the stream that it reads, or of everything if neither is given.
+
+        One of the two is enough: a right to a name holds whatever stream the pattern reads. A merged stream needs rights to all
+        that it is merged from. Complexity: O(length of the names + names in the scopes that end with `*`).
+        """
+        if scope in self.scopes or ADMIN in self.scopes:
+            return True
+        named = named_rights(self.scopes, scope)
+        if named is None:
+            return False
+        return (pattern is not None and named.covers_pattern(pattern)) or (stream is not None and named.covers_stream(stream))
+
+    def may_some(self, scope: str) -> bool:
+        """Whether the caller has a scope of anything."""
+        return self.may(scope) or named_rights(self.scopes, scope) is not None
 
 
 class Authentication(Protocol):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 from fastapi import Request, Security
@@ -17,6 +17,7 @@ from starlette.datastructures import Headers, QueryParams
 
 from graphtide_serving.access.callers import Authentication, Caller
 from graphtide_serving.access.rate import RateLimit
+from graphtide_serving.access.rights import name_rights
 from graphtide_serving.access.tickets import Tickets
 from graphtide_serving.clock import SystemClock
 from graphtide_serving.http import ProblemError, problem_of
@@ -36,6 +37,13 @@ _MOST_ASKING: Final = 8
 
 _KEY = APIKeyHeader(name="X-API-Key", description="An API key.", auto_error=False)
 _BEARER = HTTPBearer(description="A token of the OpenID provider.", auto_error=False)
+
+
+class Subject(NamedTuple):
+    """What a request is about: a pattern, the stream that it reads, or a stream alone."""
+
+    pattern: str | None = None
+    stream: str | None = None
 
 
 class Guard:
@@ -70,23 +78,43 @@ class Guard:
         return caller
 
     def requires(self, scope: str) -> Callable[..., object]:
-        """Return the dependency of a route that needs a scope."""
-        # The description of the API is made from these two, with the scope; the caller is known before.
-        shows_key, shows_token = Security(_KEY, scopes=[scope]), Security(_BEARER, scopes=[scope])
+        """Return the dependency of a route about everything: it needs a scope, and no right to a name is enough."""
 
-        async def check(
-            request: Request,
-            _key: str | None = shows_key,
-            _bearer: HTTPAuthorizationCredentials | None = shows_token,
-        ) -> None:
-            caller = caller_of(request.scope)
-            if caller is None:
-                raise _unknown()
-            if not caller.may(scope):
-                detail = f"this needs the scope {scope!r}, which you were not granted"
-                raise ProblemError(HTTPStatus.FORBIDDEN, "forbidden", detail)
+        async def check(_: Request, caller: Caller) -> None:
+            require(caller, scope)
 
-        return check
+        return _dependency(scope, check)
+
+    def requires_known(self) -> Callable[..., object]:
+        """Return the dependency of a route that needs no scope, but a known caller."""
+
+        async def check(_: Request, __: Caller) -> None: ...
+
+        return _dependency(None, check)
+
+    def requires_some(self, scope: str) -> Callable[..., object]:
+        """Return the dependency of a route that needs a scope of anything; the route itself looks of what."""
+
+        async def check(_: Request, caller: Caller) -> None:
+            require_some(caller, scope)
+
+        return _dependency(scope, check)
+
+    def requires_of(self, scope: str, subject_of: Callable[[Request], Subject]) -> Callable[..., object]:
+        """Return the dependency of a route that needs a scope of its subject, which is looked for if it matters.
+
+        A refusal does not show of which stream a pattern is, or whether it exists.
+        """
+
+        async def check(request: Request, caller: Caller) -> None:
+            if caller.may(scope):
+                return
+            require_some(caller, scope)
+            pattern, stream = await anyio.to_thread.run_sync(subject_of, request)
+            if not caller.may(scope, pattern=pattern, stream=stream):
+                raise forbidden(scope, pattern, stream if pattern is None else None)
+
+        return _dependency(scope, check)
 
     def _bound(self, caller: str) -> None:
         if seconds := self._rate.wait(caller, time.monotonic()):
@@ -95,6 +123,48 @@ class Guard:
                 f"you call more often than {rate:g} times a second, with {self._rate.burst:,} at once; try again in {wait} s"
             )
             raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", detail, headers={"Retry-After": str(wait)})
+
+
+def _dependency(scope: str | None, check: Callable[[Request, Caller], Awaitable[None]]) -> Callable[..., object]:
+    """Return a dependency that checks the caller of a request."""
+    # The description of the API is made from these two, with the scope; the caller is known before.
+    scopes = [] if scope is None else [scope]
+    shows_key, shows_token = Security(_KEY, scopes=scopes), Security(_BEARER, scopes=scopes)
+
+    async def look(
+        request: Request,
+        _key: str | None = shows_key,
+        _bearer: HTTPAuthorizationCredentials | None = shows_token,
+    ) -> None:
+        await check(request, known_caller(request))
+
+    return look
+
+
+def require(caller: Caller, scope: str, pattern: str | None = None, stream: str | None = None) -> None:
+    """Do nothing if a caller has a scope, as `Caller.may` has it.
+
+    Raises:
+        ProblemError: 403, which names the scopes that are enough.
+    """
+    if not caller.may(scope, pattern=pattern, stream=stream):
+        raise forbidden(scope, pattern, stream)
+
+
+def require_some(caller: Caller, scope: str) -> None:
+    """Do nothing if a caller has a scope of anything.
+
+    Raises:
+        ProblemError: 403.
+    """
+    if not caller.may_some(scope):
+        raise forbidden(scope)
+
+
+def forbidden(scope: str, pattern: str | None = None, stream: str | None = None) -> ProblemError:
+    """Return the problem of a caller without a right; it names the scopes that are enough."""
+    detail = f"this needs the scope {name_rights(scope, pattern, stream)}, which you were not granted"
+    return ProblemError(HTTPStatus.FORBIDDEN, "forbidden", detail)
 
 
 class Admission:
@@ -131,6 +201,18 @@ def _ticket_of(scope: Scope) -> str | None:
 def caller_of(scope: Scope) -> Caller | None:
     """Return who makes a request; None where callers are not asked to log in."""
     caller: Caller | None = scope.get("state", {}).get("caller")
+    return caller
+
+
+def known_caller(request: Request) -> Caller:
+    """Return who makes a request.
+
+    Raises:
+        ProblemError: 401, nobody is known.
+    """
+    caller = caller_of(request.scope)
+    if caller is None:
+        raise _unknown()
     return caller
 
 

@@ -10,10 +10,10 @@ import hmac
 import secrets
 from typing import TYPE_CHECKING
 
-from graphtide_serving.access.callers import SCOPES, Caller
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from graphtide_serving.access.callers import Caller
 
 _PREFIX = "gt_"
 
@@ -45,16 +45,3 @@ def hash_key(key: str) -> str:
 def new_key() -> str:
     """Return a new key."""
     return _PREFIX + secrets.token_urlsafe(32)
-
-
-def check(scopes: Iterable[str]) -> frozenset[str]:
-    """Return the scopes.
-
-    Raises:
-        ValueError: one is unknown.
-    """
-    found = frozenset(scopes)
-    if unknown := found - SCOPES:
-        message = f"there is no scope {', '.join(sorted(unknown))}; there are {', '.join(sorted(SCOPES))}"
-        raise ValueError(message)
-    return found

@@ -15,8 +15,9 @@ from pydantic_settings import BaseSettings
 
 from graphtide_serving.access.callers import Anyone, Authentication, Caller
 from graphtide_serving.access.guard import Guard
-from graphtide_serving.access.keys import ApiKeys, check
+from graphtide_serving.access.keys import ApiKeys
 from graphtide_serving.access.rate import RateLimit
+from graphtide_serving.access.rights import check
 from graphtide_serving.access.several import Several
 from graphtide_serving.access.tickets import LEAST_SECRET, Tickets
 from graphtide_serving.access.tokens import Tokens

@@ -1,7 +1,7 @@
 """Tickets: a browser shows them in an address when it cannot send a header, as for events.
 
-A ticket is made for a caller who showed a key or a token. It grants nothing but reading matches, and is over soon, because an
-address ends up in histories and in logs. Any process with the same secret takes it, each once.
+A ticket is made for a caller who showed a key or a token. It grants nothing but reading the matches that the caller may read,
+and is over soon, because an address ends up in histories and in logs. Any process with the same secret takes it, each once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import jwt
 
-from graphtide_serving.access.callers import READ_MATCHES, Caller
+from graphtide_serving.access.callers import Caller
+from graphtide_serving.access.rights import READ_MATCHES, read_right
 
 if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
@@ -44,7 +45,8 @@ class Tickets:
     def new(self, caller: Caller) -> tuple[str, datetime]:
         """Return a ticket for a caller, and when it is over."""
         end = self._clock.now().astimezone(UTC).replace(microsecond=0) + timedelta(seconds=self._seconds)
-        claims = {"sub": caller.name, "aud": _AUDIENCE, "exp": end, "jti": secrets.token_urlsafe(16)}
+        rights = [READ_MATCHES] if caller.may(READ_MATCHES) else sorted(filter(_reads_matches, caller.scopes))
+        claims = {"sub": caller.name, "aud": _AUDIENCE, "exp": end, "jti": secrets.token_urlsafe(16), "rights": rights}
         return jwt.encode(claims, self._secret, _ALGORITHM), end
 
     def caller(self, ticket: str) -> Caller | None:
@@ -55,7 +57,7 @@ class Tickets:
                 self._secret,
                 algorithms=[_ALGORITHM],
                 audience=_AUDIENCE,
-                options={"require": ["exp", "aud", "sub", "jti"], "verify_exp": False},
+                options={"require": ["exp", "aud", "sub", "jti", "rights"], "verify_exp": False},
             )
             end = datetime.fromtimestamp(claims["exp"], UTC)
         except (jwt.PyJWTError, TypeError, ValueError, OverflowError):
@@ -63,7 +65,7 @@ class Tickets:
         now = self._clock.now()
         if end <= now or not self._use(str(claims["jti"]), end, now):
             return None
-        return Caller(claims["sub"], frozenset({READ_MATCHES}))
+        return Caller(claims["sub"], frozenset(claims["rights"]))
 
     def _use(self, ticket: str, end: datetime, now: datetime) -> bool:
         """Return whether a ticket was not used before; tickets that are over are forgotten."""
@@ -74,3 +76,8 @@ class Tickets:
                 return False
             self._used[ticket] = end
             return True
+
+
+def _reads_matches(scope: str) -> bool:
+    right = read_right(scope)
+    return right is not None and right.scope == READ_MATCHES
