@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 TOPICS = Topics()
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10"
-KEYS = {"writer": ["patterns:read", "patterns:write"], "reader": ["patterns:read", "matches:read"], "root": ["admin"]}
+KEYS = {
+    "writer": ["patterns:read", "patterns:write"],
+    "reader": ["patterns:read", "matches:read"],
+    "root": ["admin"],
+    "of s": ["patterns:read:stream=s"],
+}
 
 
 def settings() -> AdminApiSettings:

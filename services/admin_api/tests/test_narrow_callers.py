@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fastapi import FastAPI
+    from graphtide_core.edge import Value
 
 TOPICS: Final = Topics()
 SCOPES: Final = ("patterns:read", "patterns:write", "matches:read", "matches:write")
@@ -99,7 +100,15 @@ class World:
         return bool(self.ask("GET", f"/patterns/{name}/matches").json().get("matches"))
 
     def _put_edge(self, stream: str, vertex: str) -> None:
-        row = {"ts": 1, "src": vertex, "dst": "b", "label": "pays", "src_label": None, "dst_label": None, "id": "e"}
+        row: dict[str, Value] = {
+            "ts": 1,
+            "src": vertex,
+            "dst": "b",
+            "label": "pays",
+            "src_label": None,
+            "dst_label": None,
+            "id": "e",
+        }
         header = ordered.OrderedHeader(EventTime(1), EventTime(1), 1, 0, EventTime(1), TimeUnit.MILLISECOND)
         transactor = self._log.transactor(f"sequencer of {stream}")
         transactor.open()

@@ -53,6 +53,7 @@ from graphtide_wire import (
     operations,
     ordered,
     pattern_versions,
+    plan_changes,
     raw,
     replicas,
     statistics,
@@ -60,7 +61,7 @@ from graphtide_wire import (
     stream_statement,
     verdicts,
 )
-from graphtide_wire.plans import form_of
+from graphtide_wire.plans import CountedPartForm, form_of
 from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from msgspec import structs
 
@@ -276,6 +277,21 @@ RECEIPT = "5f0f3d6c6d9b4e3f8a1c2b3d4e5f6a7b"
 AWAITED = replace(RAW, receipt=RECEIPT)
 REPLICA = replicas.ReplicaRecord("sequencer", "graphtide-sequencer-0-1-5f0f3d6c", 17)
 VERSION = pattern_versions.VersionRecord("exfiltration", 2, "PATTERN exfiltration MATCH (a)-[x]->(b) ON flows WINDOW 10m", AT)
+CHANGE = plan_changes.PlanChangeRecord(
+    name="exfiltration",
+    version=2,
+    epoch=23,
+    at=AT,
+    stream="flows",
+    engine="timing",
+    service="matcher_timing",
+    shard=0,
+    desired="running",
+    reason="another plan costs less now: engine timing, cheapest by estimate",
+    nanoseconds=250.5,
+    partial_matches=17.25,
+    evidence=(CountedPartForm(("x", "y"), 0.5, 1200.0),),
+)
 VERDICT = verdicts.VerdictRecord(
     RECEIPT, "0-17", 3, 1, 2, 1, 1, (verdicts.RejectedExample("late", "late: ts 4 is before the watermark 5 (lateness 0)", 2),)
 )
@@ -335,6 +351,12 @@ EXAMPLES = [
         Message("t", pattern_versions.version_key("exfiltration", 2), pattern_versions.encode_version(VERSION)),
         VERSION,
         lambda record: pattern_versions.decode_version(record.key, record.value or b""),
+    ),
+    Example(
+        "plan-change",
+        Message("t", plan_changes.change_key("exfiltration", 23), plan_changes.encode_change(CHANGE)),
+        CHANGE,
+        lambda record: plan_changes.decode_change(record.key, record.value or b""),
     ),
     Example(
         "status",

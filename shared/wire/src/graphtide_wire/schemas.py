@@ -21,6 +21,7 @@ from graphtide_wire.match_counts import CountsRecord
 from graphtide_wire.mutes import MuteRecord
 from graphtide_wire.operations import OperationRecord, OperationStatus, RunCut, SliceMarker
 from graphtide_wire.pattern_versions import VersionRecord
+from graphtide_wire.plan_changes import PlanChangeRecord
 from graphtide_wire.plans import PhysicalForm, form_class
 from graphtide_wire.replicas import ReplicaRecord
 from graphtide_wire.statistics import StatisticsForm
@@ -47,6 +48,7 @@ FORMS: Final[dict[str, type[msgspec.Struct]]] = {
     "control.replicas": ReplicaRecord,
     "control.verdicts": VerdictRecord,
     "control.versions": VersionRecord,
+    "control.plan-changes": PlanChangeRecord,
 }
 """Types by the kind of topic they travel in."""
 

@@ -188,6 +188,11 @@ class Topics:
         return f"{self.prefix}.control.versions.v1"
 
     @property
+    def plan_changes(self) -> str:
+        """The newest changes of plans; compacted, see `graphtide_wire.plan_changes` for keys."""
+        return f"{self.prefix}.control.plan-changes.v1"
+
+    @property
     def replicas(self) -> str:
         """Signs of life of replicas that share work; compacted, see `graphtide_wire.replicas` for keys."""
         return f"{self.prefix}.control.replicas.v1"
@@ -262,6 +267,7 @@ class Topics:
             self.operations,
             self.replicas,
             self.versions,
+            self.plan_changes,
             self.mutes,
             self.acknowledgements,
         )

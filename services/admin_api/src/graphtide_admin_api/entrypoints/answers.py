@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 import msgspec
 from graphtide_core.any_pattern import AnyPattern, ordered_stream
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import logical_stream
+from graphtide_core.merged_streams import logical_stream, part_in
 from graphtide_query import print_pattern
 from graphtide_query.families import family_of
 from graphtide_query.layout import PatternGraph
@@ -17,6 +17,7 @@ from graphtide_wire.bodies import TIME
 from graphtide_wire.bodies.matches import MATCH, Acknowledgement
 from graphtide_wire.bodies.patterns import Limits, PartOfPattern, Pattern, Placement, PlanCounts
 from graphtide_wire.control import PatternRecord, PlanRecord
+from graphtide_wire.plan_changes import PlanChangeRecord
 from pydantic import BaseModel, Field, JsonValue
 
 from graphtide_admin_api.application.edges import Edge, Found, Shown
@@ -252,6 +253,64 @@ class VersionsOut(BaseModel):
     """The last texts of a pattern, the newest first."""
 
     versions: list[VersionOut]
+
+
+class EvidenceOut(BaseModel):
+    """A part of a pattern, by its edges, with its partial matches alive: as they were estimated, and as a host counted them."""
+
+    edges: list[str]
+    estimated: float
+    counted: float
+
+
+class PlanChangeOut(BaseModel):
+    """A plan that took the place of the one before; `part` of a pattern that each part of a stream runs by itself."""
+
+    version: int
+    epoch: int
+    part: int | None
+    at: datetime
+    engine: str
+    service: str
+    shard: int
+    desired: Literal["running", "paused", "stopped"]
+    reason: str
+    nanoseconds: float | None
+    partial_matches: float | None
+    evidence: list[EvidenceOut]
+
+    @classmethod
+    def of(cls, record: PlanChangeRecord) -> Self:
+        """Return what is shown of a change."""
+        part = part_in(record.name)
+        return cls.model_validate({**msgspec.to_builtins(record), "part": None if part is None else part.number})
+
+
+class PlanHistoryOut(BaseModel):
+    """The newest changes of the plans of a pattern, the newest first."""
+
+    model_config = like(
+        {
+            "changes": [
+                {
+                    "version": 1,
+                    "epoch": 2,
+                    "part": None,
+                    "at": TIME,
+                    "engine": "timing",
+                    "service": "matcher_timing",
+                    "shard": 0,
+                    "desired": "running",
+                    "reason": "another plan costs less now: engine timing, the cheapest",
+                    "nanoseconds": 250.5,
+                    "partial_matches": 17.25,
+                    "evidence": [{"edges": ["x", "y"], "estimated": 0.5, "counted": 1200.0}],
+                }
+            ]
+        }
+    )
+
+    changes: list[PlanChangeOut]
 
 
 class TicketOut(BaseModel):

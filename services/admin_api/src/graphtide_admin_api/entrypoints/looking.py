@@ -15,14 +15,16 @@ from graphtide_serving.access.guard import known_caller
 from graphtide_serving.access.rights import READ_PATTERNS
 from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies.patterns import PatternStatistics
+from graphtide_wire.plan_changes import PlanChangeRecord
 from graphtide_wire.plans import evidence_of, plan_of
 
 from graphtide_admin_api.application.pattern_versions import versions_of
+from graphtide_admin_api.application.plan_changes import changes_of
 from graphtide_admin_api.application.view import stream_of
 from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
-from graphtide_admin_api.entrypoints.answers import VersionOut, VersionsOut, counts_of
+from graphtide_admin_api.entrypoints.answers import PlanChangeOut, PlanHistoryOut, VersionOut, VersionsOut, counts_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
 _TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot": "text/vnd.graphviz"}
@@ -38,6 +40,18 @@ def router(parts: Parts) -> APIRouter:
         """Explain the last published plan: its steps with their estimates, and what its host has counted."""
         _, pattern_status = parts.patterns.get(name)
         return Response(_explain(name, pattern_status, format), media_type=_TYPES[format])
+
+    @routes.get("/plan/history", dependencies=reads)
+    def list_plan_changes(name: str, request: Request) -> PlanHistoryOut:
+        """Return the last 20 changes of the plan, the newest first: what was published, why, and by what counts of hosts."""
+        parts.patterns.get(name)
+        caller = known_caller(request)
+
+        def may_read(change: PlanChangeRecord) -> bool:
+            return caller.may(READ_PATTERNS, pattern=name, stream=change.stream)
+
+        found = changes_of(parts.log, parts.topics, name, may_read)
+        return PlanHistoryOut(changes=[PlanChangeOut.of(each) for each in found])
 
     @routes.get("/statistics", dependencies=reads)
     def get_pattern_statistics(name: str) -> PatternStatistics:

@@ -22,7 +22,7 @@ from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.instruments import add
 
-from graphtide_planner.application.records import settle, take, take_own
+from graphtide_planner.application.records import note_change, settle, take, take_own
 from graphtide_planner.application.replica_exchange import Answer
 from graphtide_planner.domain.decisions import Publish, decide, move_pattern, refusal, restore
 from graphtide_planner.domain.known import Known
@@ -137,11 +137,11 @@ class Planner:
         if not self._due and not decisions:
             self._clock.sleep(self._rounds.linger_seconds)
             return
-        messages = [self._settled(decision) for decision in decisions]
+        messages = [message for decision in decisions for message in self._settled(decision)]
         # Sorted, so that the least loaded shard is the same for every caller.
         for name in sorted(self._due)[: self._rounds.most_patterns]:
             self._due.discard(name)
-            messages += [self._settled(decision) for decision in self._decided(name)]
+            messages += [message for decision in self._decided(name) for message in self._settled(decision)]
         self._due |= self._known.passes.regrown() | self._known.shared_units.changed_groups()
         if messages:
             held.transactor.begin()
@@ -205,7 +205,8 @@ class Planner:
             close_all([*self._opened.followers, self._opened.own, self._opened.transactor])
             self._opened = None
 
-    def _settled(self, decision: Decision) -> Message:
+    def _settled(self, decision: Decision) -> list[Message]:
+        """Take a decision; return what publishes it, and what keeps the change of the plan."""
         add(metrics.DECISIONS, 1, {key.OUTCOME: type(decision).__name__.lower()})
         if isinstance(decision, Publish):
             plan = decision.plan
@@ -221,7 +222,9 @@ class Planner:
             )
         else:
             _LOG.info(events.PLAN_DECIDED, pattern=decision.name, decision=type(decision).__name__)
-        message = settle(decision, self._topics, self._known, self._clock.now())
+        now = self._clock.now()
+        changes = note_change(decision, self._topics, self._known, now)
+        message = settle(decision, self._topics, self._known, now)
         if message.topic == self._topics.plans:
             self._unseen.setdefault((message.key or b"").decode(), deque()).append(message.value)
-        return message
+        return [message, *changes]

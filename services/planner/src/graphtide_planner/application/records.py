@@ -9,7 +9,9 @@ from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Message
 from graphtide_telemetry import events
 from graphtide_wire import control, statistics
+from graphtide_wire.plan_changes import change_key, change_keys, encode_change
 
+from graphtide_planner.domain.changes import change_of
 from graphtide_planner.domain.decisions import Forgive, Publish, Refuse, Withdraw
 from graphtide_planner.domain.known import MOST_EPOCH, PLANNER
 from graphtide_planner.domain.part_records import part_records
@@ -72,6 +74,18 @@ def settle(decision: Decision, topics: Topics, known: Known, now: datetime) -> M
         case Forgive(name):
             known.take_refusal(name, None)
             return Message(topics.status, (name + _SUFFIX).encode(), None)
+
+
+def note_change(decision: Decision, topics: Topics, known: Known, now: datetime) -> list[Message]:
+    """Return what keeps the change that a decision is, before `settle`; the changes of a deleted pattern go with it."""
+    match decision:
+        case Publish(plan):
+            change = change_of(known.plans.get(plan.name), plan, now)
+            return [Message(topics.plan_changes, change_key(plan.name, plan.epoch), encode_change(change))]
+        case Withdraw(name) if name not in known.patterns and name not in known.unreadable:
+            return [Message(topics.plan_changes, key, None) for key in change_keys(name)]
+        case _:
+            return []
 
 
 _SUFFIX = f"@{PLANNER}.0"
