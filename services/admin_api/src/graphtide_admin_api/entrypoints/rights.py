@@ -1,7 +1,7 @@
 """What callers may see and change: rights to patterns by their names, and to streams and the patterns that read them.
 
-Everything is denied that is not granted. Routes about one pattern or one stream need a right to it, lists show what may be
-read, and routes about everything need the whole scope (`Parts.requires`).
+What is not granted is denied. Routes about one pattern or one stream need a right to it, and lists show what may be read.
+Routes about everything need the whole scope (`Parts.requires`).
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ class Changes:
         Raises:
             ProblemError: 403.
         """
-        require(self._caller, WRITE_PATTERNS, pattern.name, _written(pattern.name, ordered_stream(pattern), pattern.is_view))
+        require(
+            self._caller, WRITE_PATTERNS, pattern.name, _list_written(pattern.name, ordered_stream(pattern), pattern.is_view)
+        )
 
     def check_old(self, record: PatternRecord) -> None:
         """Do nothing if the caller may change or delete this.
@@ -104,7 +106,7 @@ class Changes:
         Raises:
             ProblemError: 403; it does not show of which stream it is.
         """
-        stream = _written(record.name, record.stream, record.view is True)
+        stream = _list_written(record.name, record.stream, record.view is True)
         if not self._caller.may(WRITE_PATTERNS, pattern=record.name, stream=stream):
             raise forbidden(WRITE_PATTERNS, record.name)
 
@@ -115,10 +117,10 @@ class Changes:
 
 def may_read(caller: Caller, scope: str, record: PatternRecord) -> bool:
     """Whether a caller has a scope of a registered pattern."""
-    return caller.may(scope, pattern=record.name, stream=_stream_of(record))
+    return caller.may(scope, pattern=record.name) or caller.may(scope, stream=_stream_of(record))
 
 
-def _written(name: str, stream: str, is_view: bool) -> str:
+def _list_written(name: str, stream: str, is_view: bool) -> str:
     """Return the streams that a registration is about, merged: those that it reads, and that of a view."""
     read = logical_stream(StreamName(stream))
     return merge((*sources(read), StreamName(name))) if is_view else read

@@ -1,7 +1,7 @@
 """Rights: a scope, of everything or of what a name says.
 
-`patterns:write:payments-*` is the scope `patterns:write` of patterns whose names begin so, and `matches:read:stream=flows` is
-`matches:read` of the patterns that read this stream, and of the stream itself. A `*` may end a name; elsewhere none may be.
+`patterns:write:payments-*` is the scope `patterns:write` of patterns whose names begin so. `matches:read:stream=flows` is
+`matches:read` of the patterns that read this stream, and of the stream itself. A `*` may only end a name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Tickets: a browser shows them in an address when it cannot send a header, as for events.
 
-A ticket is made for a caller who showed a key or a token. It grants nothing but reading the matches that the caller may read,
-and is over soon, because an address ends up in histories and in logs. Any process with the same secret takes it, each once.
+A ticket is made for a caller who showed a key or a token. It lets its bearer read the matches that the caller may read, and
+nothing else. It is over soon, because an address ends up in histories and in logs. Any process with the same secret takes it,
+each once.
 """
 
 from __future__ import annotations
