@@ -100,6 +100,22 @@ def test_another_text_is_a_new_version_and_other_limits_are_not(deployment: Depl
     assert len({each.headers["ETag"] for each in (first, second, third)}) == 3
 
 
+def test_annotations_change_without_a_new_version(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    deployment.writer.write([Message(TOPICS.ordered(StreamName("s")), None, b"some edges", partition=0)])
+    text = TEXT + " DESCRIPTION 'money' SEVERITY high TAGS 'fraud' MESSAGE '{a.id} to {c.id}'"
+    changed = deployment.http.patch("/api/v1/patterns/p", json={"text": text}, headers=ANY).json()
+    assert (changed["version"], changed["start"], changed["text"]) == (1, 0, text)
+    said = ("money", "high", ["fraud"], "{a.id} to {c.id}")
+    assert tuple(changed[each] for each in ("description", "severity", "tags", "message")) == said
+    assert changed == deployment.http.get("/api/v1/patterns/p").json()
+    # Another graph is another version, whatever its annotations.
+    again = deployment.http.patch("/api/v1/patterns/p", json={"text": OTHER + " SEVERITY low"}, headers=ANY).json()
+    assert (again["version"], again["start"], again["severity"], again["tags"]) == (2, 1, "low", [])
+    plain = deployment.http.patch("/api/v1/patterns/p", json={"text": OTHER}, headers=ANY).json()
+    assert (plain["version"], plain["severity"]) == (2, None)
+
+
 def test_what_a_pattern_reads_is_written_with_its_text(deployment: Deployment) -> None:
     deployment.http.post("/api/v1/patterns", json={"text": TEXT})
     other = "PATTERN p MATCH (a)-[x]->(b) WHERE x.amount > 5 ON s WINDOW 2h"

@@ -20,6 +20,7 @@ VALID = [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).par
 WORDS = (
     "PATTERN MATCH WHERE ORDER UNDER EDGE ISOMORPHISM ON WINDOW OR AND NOT IN STARTS WITH IS NULL TRUE FALSE DUAL SEQ "
     "WITHIN PARTITION BY SKIP TILL NEXT ANY RETURN AS REPORT DISTINCT EXISTS ONE PER EVERY TIMEOUT count first {2,5} "
+    "DESCRIPTION SEVERITY high TAGS MESSAGE '{a.id}' '{{' "
     "QUERY GRAPH VIEW PATH CONSTRUCT SELECT OPTIONAL SLIDE NOW INTERNAL INPUT OUTPUT "
     "-/ /-> <-/ /- :- ~ ^ ^* ? a(x,y) r(x,y) :a ~r "
     "( ) [ ] { } , : . < <= > >= = <> != + - * / % -> <- --> <-- -[ ]-> <-[ ]- ; | & ! ` `` 'x' \"y\" ' \" \\ // # /* */ "

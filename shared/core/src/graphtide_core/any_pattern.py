@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from dataclasses import Field
 
+    from graphtide_core.annotations import Annotations
     from graphtide_core.errors import Location
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.time import Duration, TimeUnit
@@ -53,6 +54,11 @@ class AnyPattern(Protocol):
     @property
     def attributes(self) -> tuple[str, ...]:
         """The attributes of records that it reads; what every record has is none."""
+        ...
+
+    @property
+    def annotations(self) -> Annotations:
+        """What it says of itself to people and alerts."""
         ...
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from graphtide_core.annotations import NO_ANNOTATIONS
 from graphtide_core.event_expression import (
     QueryEvent,
     absences,
@@ -25,6 +26,7 @@ from graphtide_core.returns import MatchLayout
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from graphtide_core.annotations import Annotations
     from graphtide_core.errors import Location
     from graphtide_core.event_expression import Group
     from graphtide_core.ids import PatternName, StreamName
@@ -64,6 +66,7 @@ class EventPattern:
         partition: attributes that all events of a match share, those of an `Absent` too; who lacks one takes no part.
         emits_timeouts: whether a `Seq` that began and did not end is reported once no match can come of it.
         returns: fields of a match beside its ids.
+        annotations: for people and alerts.
         version: of the pattern.
     """
 
@@ -80,6 +83,7 @@ class EventPattern:
     is_distinct: bool = False
     one_per: OnePer | None = None
     returns: Returns | None = None
+    annotations: Annotations = NO_ANNOTATIONS
     family: ClassVar[str] = "events"
     match_layout: ClassVar[MatchLayout] = MatchLayout.OCCURRENCE
     is_view: ClassVar[bool] = False

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from graphtide_core.annotations import NO_ANNOTATIONS
 from graphtide_core.graph_query_rules import EDGE, refuse_unanswerable
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import RECORD_FIELDS, attributes
@@ -21,6 +22,7 @@ from graphtide_core.stream_window import WindowKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from graphtide_core.annotations import Annotations
     from graphtide_core.errors import Location
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.predicate import Expression
@@ -79,6 +81,7 @@ class GraphQuery:
         outputs: at least one.
         is_view: whether its results are a stream of edges, called after the query, that other queries may read.
         version: of the query.
+        annotations: for people and alerts.
     """
 
     name: PatternName
@@ -87,6 +90,7 @@ class GraphQuery:
     outputs: tuple[Output, ...]
     is_view: bool = False
     version: int = 1
+    annotations: Annotations = NO_ANNOTATIONS
     family: ClassVar[str] = "algebra"
     match_layout: ClassVar[MatchLayout] = MatchLayout.INTERVAL
     consumes: ClassVar[bool] = False

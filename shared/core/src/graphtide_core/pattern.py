@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from graphtide_core.annotations import NO_ANNOTATIONS
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.one_per import OnePer, refuse_empty
 from graphtide_core.order import TimingOrder
@@ -20,6 +21,7 @@ from graphtide_core.window import EdgeCount
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from graphtide_core.annotations import Annotations
     from graphtide_core.errors import Location
     from graphtide_core.ids import PatternName, StreamName, VertexId
     from graphtide_core.predicate import Expression
@@ -132,6 +134,7 @@ class SubgraphPattern:
     returns: Returns | None = None
     is_distinct: bool = False
     one_per: OnePer | None = None
+    annotations: Annotations = NO_ANNOTATIONS
     is_view: ClassVar[bool] = False
     """Matches of edges do not form a stream of edges."""
 

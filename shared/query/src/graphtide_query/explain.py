@@ -49,7 +49,7 @@ __all__ = [
 def explain(plan: AnyPlan, seen: Seen | None = None, unit: TimeUnit = TimeUnit.MILLISECOND) -> Explanation:
     """Explain a plan; for event patterns, that of the whole unit. Arguments as of `explain_all`."""
     (found,) = family_of(plan.pattern).explain([plan], [seen], unit, _nothing)
-    return found
+    return _with_annotations(found, [plan])
 
 
 def explain_all(
@@ -74,12 +74,28 @@ def explain_all(
         if family.is_united:
             united.setdefault(family.name, []).append(place)
         else:
-            found += family.explain([plan], [seen[place]], unit, unit_funnel)
+            found += [_with_annotations(each, [plan]) for each in family.explain([plan], [seen[place]], unit, unit_funnel)]
     for name, places in united.items():
-        found += FAMILIES[name].explain(
-            [plans[place] for place in places], [seen[place] for place in places], unit, unit_funnel
-        )
+        of_family = [plans[place] for place in places]
+        explained = FAMILIES[name].explain(of_family, [seen[place] for place in places], unit, unit_funnel)
+        found += [_with_annotations(each, of_family) for each in explained[:1]] + list(explained[1:])
     return tuple(found)
+
+
+def _with_annotations(explanation: Explanation, plans: Sequence[AnyPlan]) -> Explanation:
+    """Return an explanation with what the patterns say of themselves; of a unit's, by their names."""
+    said: dict[str, str] = {}
+    for plan in plans:
+        of = "" if len(plans) == 1 else f" of {plan.pattern.name}"
+        annotations = plan.pattern.annotations
+        texts = {
+            "description": annotations.description,
+            "severity": annotations.severity and annotations.severity.value,
+            "tags": ", ".join(annotations.tags),
+            "message": annotations.message,
+        }
+        said |= {f"{name}{of}": text for name, text in texts.items() if text}
+    return replace(explanation, settings={**explanation.settings, **said}) if said else explanation
 
 
 def with_evidence(explanation: Explanation, evidence: Sequence[CountedPart]) -> Explanation:

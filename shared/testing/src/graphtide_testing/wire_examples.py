@@ -157,6 +157,10 @@ PHYSICAL: dict[str, AssignedPlan] = {
     "ddst-coloring": ColoringPlan(),
 }
 CONSIDERED = tuple(Candidate(PHYSICAL[engine], 120.5, 3.0) for engine in ("timing", "re-search", "sj-tree", "filtering"))
+ANNOTATED = structs.replace(
+    PATTERN,
+    annotations=control.AnnotationsForm("data leaves the network", "high", ("exfiltration", "net"), "{a.id} sends to {b.id}"),
+)
 REASON = "61 % for 0.6 partial matches made an edge"
 PLANS = {
     engine: control.PlanRecord(
@@ -335,6 +339,12 @@ EXAMPLES = [
         "pattern",
         Message("t", b"exfiltration", control.encode_pattern(PATTERN)),
         PATTERN,
+        lambda record: control.decode_pattern(record.value),
+    ),
+    Example(
+        "pattern-annotated",
+        Message("t", b"exfiltration", control.encode_pattern(ANNOTATED)),
+        ANNOTATED,
         lambda record: control.decode_pattern(record.value),
     ),
     *(

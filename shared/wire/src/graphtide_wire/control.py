@@ -18,6 +18,7 @@ from graphtide_wire.plans import PlanForm, physical_form
 from graphtide_wire.reads_form import ReadsForm, reads_of
 
 if TYPE_CHECKING:
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.reads import Reads
 
 PLAN_FORMAT: Final = 1
@@ -63,6 +64,22 @@ class PatternOptions(msgspec.Struct, frozen=True):
     engine: str = "auto"
 
 
+class AnnotationsForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a pattern says to people and alerts; see `graphtide_core.annotations`."""
+
+    description: str | None = None
+    severity: Literal["info", "low", "medium", "high", "critical"] | None = None
+    tags: tuple[str, ...] = ()
+    message: str | None = None
+
+
+def annotations_of(pattern: AnyPattern) -> AnnotationsForm | msgspec.UnsetType:
+    """Return the annotations of a pattern as its record has them: nothing where it has none."""
+    said = pattern.annotations
+    form = AnnotationsForm(said.description, said.severity and said.severity.value, said.tags, said.message)
+    return msgspec.UNSET if form == AnnotationsForm() else form
+
+
 class PatternRecord(msgspec.Struct, frozen=True):
     """A pattern as it was registered; `etag` changes with every change.
 
@@ -75,7 +92,8 @@ class PatternRecord(msgspec.Struct, frozen=True):
 
     Of a stream in parts, `stream` is that of all its parts. `local` is true where each part matches the pattern by itself, and
     not there elsewhere. `source_ends` are those of the parts then, and the pattern has no `start`.
-    `by_vertex` is true where a vertex decides which part reports a match.
+    `by_vertex` is true where a vertex decides which part reports a match. `annotations` are what the text says to people and
+    alerts; no match depends on them.
     """
 
     name: Name
@@ -96,6 +114,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
     lost: str | msgspec.UnsetType = msgspec.UNSET
     local: bool | msgspec.UnsetType = msgspec.UNSET
     by_vertex: bool | msgspec.UnsetType = msgspec.UNSET
+    annotations: AnnotationsForm | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def ordered_streams(self) -> tuple[StreamName, ...]:

@@ -1,8 +1,9 @@
 """Registrations and how they change: each function gives the next record of a pattern.
 
-A new text is a new version. So is a pattern that continues after a limit ended it: matches of different versions have different
-ids. Limits, engine and state change without one. `start` is where the ordered stream ended at a registration, a new version or
-the end of a pause: matches are reported from there on.
+A new text is a new version, unless it changes nothing but annotations: these go on with the same matches. A pattern that
+continues after a limit ended it is a new version, too: matches of different versions have different ids. Limits, engine and
+state change without one. `start` is where the ordered stream ended at a registration, a new version or the end of a pause:
+matches are reported from there on.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
+from graphtide_core.annotations import unannotated
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.merged_streams import is_merged
-from graphtide_query import parse
+from graphtide_query import parse, print_pattern
 from graphtide_query.bursts import burst_of
 from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.reads import reads_of
 from graphtide_query.views import refuse_view_cycles
-from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
+from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, annotations_of, encode_pattern
 from graphtide_wire.reads_form import form_of
 from graphtide_wire.topics import check_ordered, check_stream
 from msgspec import UNSET
@@ -175,6 +177,7 @@ def register(request: PatternRequest, version: int, moment: Moment, placement: P
         options=options,
         registration=version,
         view=pattern.is_view or UNSET,
+        annotations=annotations_of(pattern),
     )
     return _mark(_begin_anew(record, placement or Placement(ordered_stream(pattern)), moment))
 
@@ -196,8 +199,11 @@ def apply_change(
         if pattern.name != record.name:
             detail = f"the text is of pattern {pattern.name!r}, not of {record.name!r}"
             raise ProblemError(422, "name-differs", detail)
-        new = replace(new, reads=form_of(reads_of(pattern)), view=pattern.is_view or UNSET)
-        if request.text != record.text:
+        said = annotations_of(pattern)
+        new = replace(new, reads=form_of(reads_of(pattern)), view=pattern.is_view or UNSET, annotations=said)
+        if said != record.annotations and _matches_the_same(pattern, record.text):
+            new = replace(new, text=request.text)
+        elif request.text != record.text:
             placed = placement or Placement(ordered_stream(pattern))
             new = _begin_anew(replace(new, text=request.text, version=version), placed, moment)
     if request.limits is not None:
@@ -214,6 +220,11 @@ def apply_change(
         if starts:
             new = _begin_anew(replace(new, lost=UNSET), placement_of(new), moment)
     return record if new == record else _mark(replace(new, updated_at=moment.now))
+
+
+def _matches_the_same(pattern: AnyPattern, text: str) -> bool:
+    """Whether a pattern differs from that of a registered text in nothing but annotations and spelling."""
+    return [print_pattern(unannotated(each)) for each in _readable(text)] == [print_pattern(unannotated(pattern))]
 
 
 def _begin_anew(record: PatternRecord, placement: Placement, moment: Moment) -> PatternRecord:

@@ -16,7 +16,7 @@ from graphtide_serving.described import describe
 from graphtide_wire.bodies import TIME
 from graphtide_wire.bodies.matches import MATCH, Acknowledgement
 from graphtide_wire.bodies.patterns import Limits, PartOfPattern, Pattern, Placement, PlanCounts
-from graphtide_wire.control import PatternRecord, PlanRecord
+from graphtide_wire.control import AnnotationsForm, PatternRecord, PlanRecord
 from graphtide_wire.plan_changes import PlanChangeRecord
 from pydantic import BaseModel, Field, JsonValue
 
@@ -325,6 +325,7 @@ class TicketOut(BaseModel):
 def pattern_of(record: PatternRecord, pattern_status: PatternStatus, warnings: list[str]) -> Pattern:
     """Return what is shown of a pattern."""
     plan, held = pattern_status.plan, record.limits.effective
+    said = AnnotationsForm() if isinstance(record.annotations, msgspec.UnsetType) else record.annotations
     return Pattern(
         name=record.name,
         version=record.version,
@@ -345,6 +346,10 @@ def pattern_of(record: PatternRecord, pattern_status: PatternStatus, warnings: l
         parts=tuple(
             PartOfPattern(number, each.state, _placement_of(each.plan)) for number, each in enumerate(pattern_status.parts)
         ),
+        description=said.description,
+        severity=said.severity,
+        tags=said.tags,
+        message=said.message,
     )
 
 

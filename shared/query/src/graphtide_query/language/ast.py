@@ -186,7 +186,41 @@ class Returning:
     location: Location
 
 
-Clause = Where | Order | Under | Reporting | Returning | On | Window
+@node
+class Description:
+    """`DESCRIPTION 'text'`."""
+
+    text: Constant
+    location: Location
+
+
+@node
+class SeverityLevel:
+    """`SEVERITY level`."""
+
+    level: Name
+    location: Location
+
+
+@node
+class Tags:
+    """`TAGS 'a', 'b'`."""
+
+    tags: tuple[Constant, ...]
+    location: Location
+
+
+@node
+class MessageTemplate:
+    """`MESSAGE 'template'`."""
+
+    template: Constant
+    location: Location
+
+
+Annotation = Description | SeverityLevel | Tags | MessageTemplate
+
+Clause = Where | Order | Under | Reporting | Returning | On | Window | Annotation
 
 
 @node

@@ -20,6 +20,7 @@ from graphtide_core.suggestion import did_you_mean, show
 from graphtide_core.window import MOST_EDGES, EdgeCount
 
 from graphtide_query.language import ast
+from graphtide_query.language.annotations import MessageNames, annotate
 from graphtide_query.language.clauses import bind_time, find_clause, place_errors, require_clause, require_text
 from graphtide_query.language.edge_names import EdgeNames, FieldNames
 from graphtide_query.language.expressions import bind_expression
@@ -94,6 +95,9 @@ def bind_pattern(pattern: ast.PatternNode) -> SubgraphPattern:
         report=_bind_report(reporting, morphism),
         returns=None if returning is None else bind_returns(returning, FieldNames(graph, morphism)),
     )
+    edges = frozenset(edge.name for edge in bound.edges)
+    parts = edges.union(vertex.name for vertex in bound.vertices)
+    bound = annotate(bound, clauses, MessageNames(parts, frozenset(each.name for each in bound.fields), edges))
     if reporting is None:
         return bound
     one_per = bind_one_per(reporting, FieldNames(graph, morphism))

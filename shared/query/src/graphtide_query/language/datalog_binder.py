@@ -22,6 +22,7 @@ from graphtide_core.regular_rule import Atom, Constant, Rule, Variable
 from graphtide_core.suggestion import did_you_mean, show
 
 from graphtide_query.language import ast, graph_ast
+from graphtide_query.language.annotations import annotate
 from graphtide_query.language.clauses import place_errors, require_text
 from graphtide_query.language.datalog_names import VertexNames
 from graphtide_query.language.datalog_order import order_rules, refuse_recursion
@@ -30,7 +31,7 @@ from graphtide_query.language.gcore_results import ANSWER, bind_returned_name
 from graphtide_query.language.gcore_scope import Block, Scope
 from graphtide_query.language.graph import bind_properties
 from graphtide_query.language.graph_inputs import bind_window, find_on
-from graphtide_query.language.graph_names import query_name
+from graphtide_query.language.graph_names import query_name, result_names
 from graphtide_query.language.path_binder import bind_path
 from graphtide_query.language.spelling import list_names
 
@@ -65,7 +66,7 @@ def bind_program(
     name = query_name(stated, view, label or heads[outputs[0].head].head)
     with place_errors(heads[outputs[0].head].head.location):
         bound = GraphQuery(PatternName(name.text), inputs.ordered_by(ordered), ordered, outputs, is_view=view is not None)
-    return name, bound
+    return name, annotate(bound, program.clauses, result_names(bound.outputs))
 
 
 def _collect_heads(program: graph_ast.Program) -> dict[str, graph_ast.Rule]:

@@ -11,6 +11,7 @@ from graphtide_core.errors import InvalidPatternError, Location
 from graphtide_core.suggestion import did_you_mean, show
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
+from graphtide_query.language.annotations import KEYWORDS as ANNOTATIONS
 from graphtide_query.language.event_hints import event_hint
 from graphtide_query.language.graph_hints import RULE_ENDS, WINDOW_NEEDED, graph_hint
 from graphtide_query.language.spelling import KEYWORDS, write_name
@@ -318,7 +319,7 @@ def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token 
     if last is not None and last.upper() in KEYWORDS and kind == "DOT":
         return f"{last} is a keyword here; to use it as a name, write {write_name(last)}"
     if kind == "NAME":
-        return did_you_mean(found, sorted({word.removeprefix("_") for word in accepted} & KEYWORDS))
+        return did_you_mean(found, sorted({word.removeprefix("_") for word in accepted} & (KEYWORDS | ANNOTATIONS)))
     if found.upper() in {"DISTINCT", "ONE"} and "ON" in accepted:
         return "REPORT states which matches are emitted: REPORT DISTINCT …, REPORT … ONE PER a.x EVERY 10m"
     return _hint_by_family(found.upper(), accepted)

@@ -84,7 +84,7 @@ class OnTimeout:
     location: Location
 
 
-Clause = ast.Where | Partition | Skip | ast.Reporting | ast.Returning | ast.On | Within | OnTimeout
+Clause = ast.Where | Partition | Skip | ast.Reporting | ast.Returning | ast.On | Within | OnTimeout | ast.Annotation
 
 
 @node

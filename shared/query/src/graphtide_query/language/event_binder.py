@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_expression import MAX_NESTING, Not, Or, QueryEvent, Repeat
+from graphtide_core.event_expression import MAX_NESTING, Not, Or, QueryEvent, Repeat, positive_events
 from graphtide_core.event_expression import events as events_of
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import PatternName, StreamName
@@ -18,6 +18,7 @@ from graphtide_core.pattern import Report
 from graphtide_core.predicate import conjuncts
 
 from graphtide_query.language import ast, event_ast
+from graphtide_query.language.annotations import MessageNames, annotate
 from graphtide_query.language.clauses import bind_time, find_clause, place_errors, require_clause, require_text
 from graphtide_query.language.event_names import EventNames
 from graphtide_query.language.expressions import bind_expression
@@ -91,7 +92,8 @@ def _with_options(pattern: EventPattern, clauses: tuple[event_ast.Clause, ...], 
     if timeout is not None:
         with place_errors(timeout.location):
             pattern = replace(pattern, emits_timeouts=True)
-    return pattern
+    events = frozenset(event.name for event in positive_events(pattern.root))
+    return annotate(pattern, clauses, MessageNames(events, frozenset(each.name for each in pattern.fields), events))
 
 
 class _Expression:

@@ -11,7 +11,7 @@ from lark import Token, Transformer, v_args
 from graphtide_query.language import ast, event_ast
 from graphtide_query.language.event_binder import bind_event_pattern
 from graphtide_query.language.spelling import read_integer
-from graphtide_query.language.tokens import constant_of, locate, name_of, negate_number, number_of, optional_name, span
+from graphtide_query.language.tokens import constant_of, locate, name_of, negate_number, number_of, optional_name, span, text_of
 
 if TYPE_CHECKING:
     from graphtide_core.event_pattern import EventPattern
@@ -103,6 +103,22 @@ class EventRules(Transformer[Token, object]):
     def everything(self, star: Token) -> ast.Everything:
         """`*`."""
         return ast.Everything(locate(star))
+
+    def description(self, keyword: Token, text: Token) -> ast.Description:
+        """`DESCRIPTION 'text'`."""
+        return ast.Description(text_of(text), locate(keyword))
+
+    def severity(self, keyword: Token, level: Token) -> ast.SeverityLevel:
+        """`SEVERITY high`."""
+        return ast.SeverityLevel(name_of(level), locate(keyword))
+
+    def tags(self, keyword: Token, *tags: Token) -> ast.Tags:
+        """`TAGS 'a', 'b'`."""
+        return ast.Tags(tuple(map(text_of, tags)), locate(keyword))
+
+    def message(self, keyword: Token, template: Token) -> ast.MessageTemplate:
+        """`MESSAGE 'seen: {v.id}'`."""
+        return ast.MessageTemplate(text_of(template), locate(keyword))
 
     def on_timeout(self, keyword: Token) -> event_ast.OnTimeout:
         """`ON TIMEOUT`."""

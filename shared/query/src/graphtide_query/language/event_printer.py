@@ -11,6 +11,7 @@ from graphtide_core.event_expression import Not, QueryEvent
 from graphtide_core.event_pattern import Selection
 from graphtide_core.pattern import Report
 
+from graphtide_query.language.annotations import write_annotations
 from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.language.reporting import write_report
 from graphtide_query.language.returning import write_returns
@@ -45,6 +46,7 @@ def _write_clauses(pattern: EventPattern) -> Iterator[str]:
     if pattern.returns is not None:
         yield f"RETURN {write_returns(pattern.returns)}"
     yield f"ON {write_name(pattern.stream)} WITHIN {pattern.within}" + (" ON TIMEOUT" if pattern.emits_timeouts else "")
+    yield from write_annotations(pattern.annotations)
 
 
 def _write_part(part: Part) -> str:

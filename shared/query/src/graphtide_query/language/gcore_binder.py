@@ -15,13 +15,14 @@ from graphtide_core.ids import PatternName
 from graphtide_core.suggestion import did_you_mean, show
 
 from graphtide_query.language import ast, graph_ast
+from graphtide_query.language.annotations import annotate
 from graphtide_query.language.clauses import place_errors, require_text
 from graphtide_query.language.gcore_branches import bind_branch
 from graphtide_query.language.gcore_conditions import bind_conditions
 from graphtide_query.language.gcore_results import Result, bind_result, bind_returned_path, refuse_wrong_path
 from graphtide_query.language.gcore_scope import Block, Scope
 from graphtide_query.language.graph_inputs import Inputs, bind_window, find_on
-from graphtide_query.language.graph_names import query_name
+from graphtide_query.language.graph_names import query_name, result_names
 from graphtide_query.language.path_binder import steps
 from graphtide_query.language.spelling import list_names
 
@@ -68,7 +69,7 @@ def bind_query(stated: ast.Name | None, view: graph_ast.View | None, query: grap
     outputs, derived = _bind_outputs(result, answered, inputs, None if path is None else path.text)
     with place_errors(query.result.location):
         bound = GraphQuery(PatternName(name.text), inputs.all, (*rules, *derived), outputs, is_view=view is not None)
-    return name, bound
+    return name, annotate(bound, query.clauses, result_names(bound.outputs))
 
 
 def _bind_outputs(
@@ -110,11 +111,13 @@ def _collect_blocks(query: graph_ast.Query) -> tuple[list[Block], list[ast.Where
                 latest.on = clause
             case ast.Where():
                 wheres.append(clause)
-            case ast.Returning():  # pragma: no branch - mypy knows that no case is left
+            case ast.Returning():
                 if returning is not None:
                     message = "the query has a second RETURN clause"
                     raise InvalidPatternError(message, clause.location, hint="keep one")
                 returning = clause
+            case _:  # Annotations belong to the query.
+                pass
     if not matches:
         message = "the query has no MATCH clause"
         raise InvalidPatternError(message, query.result.location, hint="MATCH (u)-[:label]->(v) ON stream WINDOW(24h)")

@@ -128,7 +128,7 @@ class Option:
     location: Location
 
 
-Clause = Match | Option | StreamOn | ast.Where | ast.Returning
+Clause = Match | Option | StreamOn | ast.Where | ast.Returning | ast.Annotation
 
 
 @node
@@ -196,7 +196,7 @@ class Program:
 
     inputs: tuple[Input, ...]
     rules: tuple[Rule, ...]
-    clauses: tuple[StreamOn | Output | ast.Returning, ...]
+    clauses: tuple[StreamOn | Output | ast.Returning | ast.Annotation, ...]
 
 
 @node

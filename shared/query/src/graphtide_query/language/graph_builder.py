@@ -104,12 +104,12 @@ class GraphRules(EventRules):
     # ---- rules
 
     def datalog(
-        self, *parts: graph_ast.Input | graph_ast.Rule | graph_ast.StreamOn | graph_ast.Output | ast.Returning
+        self, *parts: graph_ast.Input | graph_ast.Rule | graph_ast.StreamOn | graph_ast.Output | ast.Returning | ast.Annotation
     ) -> graph_ast.Program:
         """Rules of a query, with the clauses before and after them."""
         inputs = tuple(part for part in parts if isinstance(part, graph_ast.Input))
         rules = tuple(part for part in parts if isinstance(part, graph_ast.Rule))
-        clauses = tuple(part for part in parts if isinstance(part, graph_ast.StreamOn | graph_ast.Output | ast.Returning))
+        clauses = tuple(part for part in parts if not isinstance(part, graph_ast.Input | graph_ast.Rule))
         return graph_ast.Program(inputs, rules, clauses)
 
     def input(

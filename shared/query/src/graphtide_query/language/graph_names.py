@@ -1,16 +1,23 @@
-"""Name a streaming graph query."""
+"""Name a streaming graph query, and what records of its results have."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.suggestion import show
 
+from graphtide_query.language.annotations import MessageNames
 from graphtide_query.language.clauses import require_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.graph_query import Output
+
     from graphtide_query.language import ast, graph_ast
+
+_BINARY: Final = 2
 
 
 def query_name(stated: ast.Name | None, view: graph_ast.View | None, usual: ast.Name) -> ast.Name:
@@ -28,3 +35,9 @@ def query_name(stated: ast.Name | None, view: graph_ast.View | None, usual: ast.
     if stated is not None:
         return stated
     return usual if view is None else view.name
+
+
+def result_names(outputs: Iterable[Output]) -> MessageNames:
+    """Return what a message may name: what the records of all outputs have, who call two columns `src` and `dst`."""
+    columns = [{"src", "dst"} if len(each.columns) == _BINARY else set(each.columns) for each in outputs]
+    return MessageNames(frozenset(set.intersection(*columns)))

@@ -13,6 +13,7 @@ from graphtide_core.path_expression import Alternation, Concatenation, Maybe, Pl
 from graphtide_core.regular_rule import Constant
 from graphtide_core.stream_window import WindowKind
 
+from graphtide_query.language.annotations import write_annotations
 from graphtide_query.language.datalog_binder import default_output
 from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.language.spelling import write_constant, write_name
@@ -53,6 +54,7 @@ def _write_lines(query: GraphQuery) -> Iterator[str]:
     if shared is not None:
         yield _write_on(shared)
     yield from _write_outputs(query)
+    yield from write_annotations(query.annotations)
 
 
 def _find_shared_window(query: GraphQuery, heads: Collection[str]) -> StreamWindow | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.pattern import Morphism
 
+from graphtide_query.language.annotations import write_annotations
 from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.language.reporting import write_report
 from graphtide_query.language.returning import write_returns
@@ -38,6 +39,7 @@ def print_subgraph_pattern(pattern: SubgraphPattern) -> str:
     if pattern.returns is not None:
         lines.append(f"RETURN {write_returns(pattern.returns)}")
     lines.append(f"ON {write_name(pattern.stream)} WINDOW {pattern.window}")
+    lines += write_annotations(pattern.annotations)
     return "\n".join(lines) + "\n"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import Location
 
 from graphtide_query.language import ast
-from graphtide_query.language.spelling import read_float, read_integer, read_name
+from graphtide_query.language.spelling import read_float, read_integer, read_name, read_string
 
 if TYPE_CHECKING:
     from lark import Token
@@ -47,6 +47,15 @@ def number_of(token: Token) -> int | float:
 def constant_of(token: Token) -> ast.Constant:
     """Return the number that a token spells, with its place."""
     return ast.Constant(number_of(token), locate(token))
+
+
+def text_of(token: Token) -> ast.Constant:
+    """Return the text that a quoted token spells, with its place.
+
+    Raises:
+        InvalidPatternError: as `read_string`.
+    """
+    return ast.Constant(read_string(token, locate(token)), locate(token))
 
 
 def negate_number(minus: Token, number: int | float, location: Location) -> ast.Constant:

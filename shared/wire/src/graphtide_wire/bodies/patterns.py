@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003 - msgspec reads annotations while the program runs
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -76,6 +76,10 @@ class Pattern(Body, frozen=True):
         tuple[PartOfPattern, ...],
         Meta(description="the parts of the stream, if each matches the pattern by itself; `placement` is then of one of them"),
     ] = ()
+    description: Annotated[str | None, Meta(description="what its matches mean")] = None
+    severity: Annotated[Literal["info", "low", "medium", "high", "critical"] | None, Meta(description="of its matches")] = None
+    tags: tuple[str, ...] = ()
+    message: Annotated[str | None, Meta(description="template of a sentence about a match")] = None
 
 
 class PatternsPage(Body, frozen=True, kw_only=True):
