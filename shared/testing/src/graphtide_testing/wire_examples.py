@@ -59,6 +59,7 @@ from graphtide_wire import (
     statistics,
     stream_schema,
     stream_statement,
+    targets,
     verdicts,
 )
 from graphtide_wire.plans import CountedPartForm, form_of
@@ -266,6 +267,42 @@ MUTE = mutes.MuteRecord(
     created_at=AT,
     created_by="ann",
 )
+TARGET = targets.TargetRecord(
+    name="on-call",
+    kind="webhook",
+    address="https://hooks.example.com/graphtide",
+    template="{v.id} leaks",
+    patterns="exfil*",
+    severity="high",
+    rate=60,
+    retractions=True,
+    secret="on-call.key",  # noqa: S106 - the name of a file
+    starts=(4711,),
+    created_at=AT,
+)
+ALERT_COUNTS = targets.AlertCounts(
+    target="on-call",
+    created_at=AT,
+    accepted=17,
+    delivered=10,
+    dead=1,
+    muted=2,
+    summed=4,
+    retried=3,
+    retractions=5,
+    minute=28_401_840,
+    sent=9,
+    unsaid=4,
+)
+DEAD_ALERT = targets.DeadAlert(
+    target="on-call",
+    id="4232d89a8d4c036f868a7bc9f0d7cb5f",
+    reason="the receiver answered 400",
+    attempts=1,
+    at=AT,
+    pattern="exfiltration",
+    match='{"match_id":"4232d89a8d4c036f868a7bc9f0d7cb5f"}',
+)
 ACKNOWLEDGEMENT = acknowledgements.AcknowledgementRecord(
     "exfiltration", "4232d89a8d4c036f868a7bc9f0d7cb5f", "ann", AT, "a test of ours"
 )
@@ -435,6 +472,9 @@ EXAMPLES = [
         ACKNOWLEDGEMENT,
         acknowledgements.decode_acknowledgement,
     ),
+    Example("target", targets.encode_target("t", TARGET), TARGET, targets.decode_target),
+    Example("alert-counts", targets.encode_counts("t", ALERT_COUNTS), ALERT_COUNTS, targets.decode_counts),
+    Example("dead-alert", targets.encode_dead_alert("t", DEAD_ALERT), DEAD_ALERT, targets.decode_dead_alert),
     Example(
         "schema",
         Message("t", stream_schema.schema_key("flows", "declared"), stream_schema.encode_schema(SCHEMA)),

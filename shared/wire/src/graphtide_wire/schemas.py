@@ -27,9 +27,13 @@ from graphtide_wire.replicas import ReplicaRecord
 from graphtide_wire.statistics import StatisticsForm
 from graphtide_wire.stream_schema import SchemaRecord
 from graphtide_wire.stream_statement import StatementRecord
+from graphtide_wire.targets import AlertCounts, DeadAlert, TargetRecord
 from graphtide_wire.verdicts import VerdictRecord
 
 FORMS: Final[dict[str, type[msgspec.Struct]]] = {
+    "control.alerts": AlertCounts,
+    "control.targets": TargetRecord,
+    "out.alerts.dead": DeadAlert,
     "control.acknowledgements": AcknowledgementRecord,
     "control.counts": CountsRecord,
     "control.hosts": HostRecord,

@@ -207,6 +207,21 @@ class Topics:
         """Who has seen which match; compacted, the key is the pattern's name, `/` and the match id."""
         return f"{self.prefix}.control.acknowledgements.v1"
 
+    @property
+    def targets(self) -> str:
+        """Where alerts go; compacted, the key is the target's name."""
+        return f"{self.prefix}.control.targets.v1"
+
+    @property
+    def alert_counts(self) -> str:
+        """What became of the matches for each target; compacted, the key is the target's name."""
+        return f"{self.prefix}.control.alerts.v1"
+
+    @property
+    def dead_alerts(self) -> str:
+        """Alerts that no target took; the key is the target's name."""
+        return f"{self.prefix}.out.alerts.dead.v1"
+
     def stream_of(self, topic: str) -> str | None:
         """Return the stream of a topic; None if the topic belongs to no stream."""
         prefix, *middle, version = topic.split(".") if "." in topic else (topic, topic)
@@ -270,9 +285,12 @@ class Topics:
             self.plan_changes,
             self.mutes,
             self.acknowledgements,
+            self.targets,
+            self.alert_counts,
         )
         return (
             TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
+            TopicSpec(self.dead_alerts, 1, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
             *(TopicSpec(name, 1, compacted=True, most_bytes=MOST_ENVELOPED_BYTES) for name in control),
             TopicSpec(self.verdicts, 1, retention_ms=VERDICTS_RETENTION_MS, most_bytes=MOST_ENVELOPED_BYTES),
         )
