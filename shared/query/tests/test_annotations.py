@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from graphtide_core.annotations import NO_ANNOTATIONS, Annotations, Severity, unannotated
+from graphtide_core.annotations import NO_ANNOTATIONS, Annotations, Severity, without_annotations
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query import parse, print_pattern
 from graphtide_query.explain import explain_all, to_text
@@ -37,8 +37,8 @@ def test_annotations_change_nothing_but_themselves(family: str) -> None:
     text, message = PATTERNS[family]
     (plain,) = parse(text.replace("{}", ""))
     (other,) = parse(text.replace("{}", f"{SAID} MESSAGE '{message}'").replace(" p ", " q "))
-    assert replace(unannotated(other), name=plain.name) == plain
-    assert unannotated(plain) is plain
+    assert replace(without_annotations(other), name=plain.name) == plain
+    assert without_annotations(plain) is plain
     of = family_of(plain)
     # Patterns of one form share a unit; a family without forms compares parts.
     assert of.canonical(other) == of.canonical(plain)

@@ -1,6 +1,6 @@
 """The annotations of a pattern: what it is about, how severe its matches are, and how a match reads as a sentence.
 
-They are for people and alerts. No match, id, plan or canonical form depends on them, and `unannotated` leaves them out.
+They are for people and alerts. No match, id, plan or canonical form depends on them, and `without_annotations` leaves them out.
 """
 
 from __future__ import annotations
@@ -93,6 +93,6 @@ def _refuse_length(what: str, text: str | None, most: int) -> None:
 NO_ANNOTATIONS: Final = Annotations()
 
 
-def unannotated(pattern: _P) -> _P:
+def without_annotations(pattern: _P) -> _P:
     """Return the pattern without its annotations. Complexity: O(1) where it has none, else that of making a pattern."""
     return pattern if pattern.annotations == NO_ANNOTATIONS else replace(pattern, annotations=NO_ANNOTATIONS)

@@ -95,7 +95,7 @@ def fill_template(template: Iterable[str | Placeholder], match: Mapping[str, obj
 
     Complexity: O(template + values that it shows).
     """
-    return "".join(each if isinstance(each, str) else _shown(_value(match, each.name)) for each in template)
+    return "".join(each if isinstance(each, str) else _show(_value(match, each.name)) for each in template)
 
 
 def _value(match: Mapping[str, object], name: str) -> object:
@@ -112,7 +112,7 @@ def _value(match: Mapping[str, object], name: str) -> object:
     return match.get(part) if part in {"src", "dst"} else None
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     match value:
         case None:
             return "?"
@@ -120,7 +120,7 @@ def _shown(value: object) -> str:
             return "true" if value else "false"
         case list() | tuple():
             more = f" and {len(value) - _LISTED} more" if len(value) > _LISTED else ""
-            return ", ".join(map(_shown, value[:_LISTED])) + more
+            return ", ".join(map(_show, value[:_LISTED])) + more
         case _:
             text = str(value)
             return text if len(text) <= MOST_VALUE else text[: MOST_VALUE - 1] + "…"

@@ -1,9 +1,9 @@
 """Which addresses a service may connect to where users name the address: no request reaches what is behind the service.
 
 A host is resolved, every address is checked, and the caller connects to an address that was checked, not to the name again. So
-a name that resolves to another address the second time gains nothing. Refused are all addresses that are not public, in every
-form that a system reads as one: IPv4 in IPv6, and numbers such as `2130706433` and `0x7f.1`, which are not names. What a
-deployment needs within, it allows by networks or names.
+a name that resolves to another address the second time gains nothing. All addresses that are not public are refused, also those
+that IPv6 wraps. Numbers such as `2130706433` and `0x7f.1`, which systems read as addresses, are refused as names. A deployment
+allows what it needs within by networks or names.
 
 Source: OWASP, Server-Side Request Forgery Prevention; RFC 6890 (special addresses), RFC 6052 and 3056 (IPv4 in IPv6).
 """
@@ -94,7 +94,7 @@ class AllowedAddresses:
 
     def has_address(self, address: Address) -> bool:
         """Whether an address is allowed by a network; also one that IPv6 wraps."""
-        forms = {address, *_unwrapped(address)}
+        forms = {address, *_inner_addresses(address)}
         return any(form in network for form in forms for network in self._networks if form.version == network.version)
 
 
@@ -157,8 +157,8 @@ def check_host(host: str, resolve: Resolve, allowed: AllowedAddresses) -> tuple[
         allowed: what is allowed beside public addresses.
 
     Raises:
-        RefusedAddressError: the host is malformed or internal, or one of its addresses is: a host with a public and an internal
-            address is refused as a whole.
+        RefusedAddressError: the host is malformed or internal, or one of its addresses is. A host with a public and an
+            internal address is refused as a whole.
         OSError: as `resolve`.
     """
     host = host.lower().rstrip(".")
@@ -184,7 +184,7 @@ def refuse_internal_address(address: Address, allowed: AllowedAddresses, host: s
     Raises:
         RefusedAddressError: it is neither.
     """
-    if allowed.has_address(address) or all(_is_public(form) for form in (address, *_unwrapped(address))):
+    if allowed.has_address(address) or all(_is_public(form) for form in (address, *_inner_addresses(address))):
         return
     of = "" if str(address) == host else f" of {show(host)}"
     message = f"the address {address}{of} is not public; an operator may allow it (ALLOWED_ADDRESSES)"
@@ -210,7 +210,7 @@ def _read(text: str) -> Address:
     return ip_address(text)
 
 
-def _unwrapped(address: Address) -> tuple[IPv4Address, ...]:
+def _inner_addresses(address: Address) -> tuple[IPv4Address, ...]:
     """Return the IPv4 addresses that an IPv6 address leads to."""
     if isinstance(address, IPv4Address):
         return ()

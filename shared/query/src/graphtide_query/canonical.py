@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphtide_core.annotations import unannotated
+from graphtide_core.annotations import without_annotations
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import QueryEdge, SubgraphPattern, renamed_pattern
@@ -41,7 +41,7 @@ def canonical_pattern(pattern: SubgraphPattern) -> str:
     """
     names = {vertex.name: f"v{place}" for place, vertex in enumerate(pattern.vertices)}
     names |= {edge.name: f"e{place}" for place, edge in enumerate(pattern.edges)}
-    part = renamed_pattern(replace(unannotated(pattern), name=PatternName("part"), version=1), names)
+    part = renamed_pattern(replace(without_annotations(pattern), name=PatternName("part"), version=1), names)
     if part.returns is not None:
         fields = tuple(replace(each, name=f"f{place}") for place, each in enumerate(part.returns.fields))
         part = replace(part, returns=replace(part.returns, fields=fields))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
-from graphtide_core.annotations import unannotated
+from graphtide_core.annotations import without_annotations
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.merged_streams import is_merged
@@ -224,7 +224,9 @@ def apply_change(
 
 def _matches_the_same(pattern: AnyPattern, text: str) -> bool:
     """Whether a pattern differs from that of a registered text in nothing but annotations and spelling."""
-    return [print_pattern(unannotated(each)) for each in _readable(text)] == [print_pattern(unannotated(pattern))]
+    return [print_pattern(without_annotations(each)) for each in _readable(text)] == [
+        print_pattern(without_annotations(pattern))
+    ]
 
 
 def _begin_anew(record: PatternRecord, placement: Placement, moment: Moment) -> PatternRecord:

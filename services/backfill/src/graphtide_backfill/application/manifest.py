@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from graphtide_core.annotations import unannotated
+from graphtide_core.annotations import without_annotations
 from graphtide_core.errors import FatalError
 from graphtide_core.part_key import PartKey
 from graphtide_query import print_pattern
@@ -83,7 +83,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 def manifest_of(task: Task, history: str, asked: tuple[int | None, int | None]) -> Manifest:
     """Return what a run of this task over this history is, before history is cut."""
-    texts = "\n".join(f"{pattern.version}\n{print_pattern(unannotated(pattern))}" for pattern in task.patterns)
+    texts = "\n".join(f"{pattern.version}\n{print_pattern(without_annotations(pattern))}" for pattern in task.patterns)
     limits = (task.limits.partial_matches, task.limits.state_bytes, task.limits.policy, task.limits.work)
     return Manifest(_digest(texts.encode()), task.engine, task.unit.value, limits, history, asked)
 

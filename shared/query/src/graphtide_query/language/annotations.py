@@ -46,8 +46,8 @@ def annotate(pattern: _P, clauses: Iterable[object], names: MessageNames) -> _P:
     """Return the pattern with the annotations that its clauses state; `names` are those of the record of a match.
 
     Raises:
-        InvalidPatternError: a clause comes twice, a text is empty or too long, the severity is unknown, or the message names
-            what the match record does not have; with its place.
+        InvalidPatternError: a clause comes twice, a text is empty or too long, or the severity is unknown. Or the message
+            names what the match record does not have; with its place.
     Complexity: linear in the clauses and the names of the pattern.
     """
     found = [each for each in clauses if isinstance(each, ast.Annotation)]

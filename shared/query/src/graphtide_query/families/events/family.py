@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from graphtide_core.annotations import unannotated
+from graphtide_core.annotations import without_annotations
 from graphtide_core.event_expression import positive_events
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import with_past
@@ -104,7 +104,7 @@ class EventFamily:
     def canonical_parts(self, pattern: EventPattern, /) -> frozenset[str]:
         """Return the form of the whole pattern."""
         return frozenset(
-            {self.text(replace(unannotated(pattern), name=PatternName("part"), version=1, stream=StreamName("s")))}
+            {self.text(replace(without_annotations(pattern), name=PatternName("part"), version=1, stream=StreamName("s")))}
         )
 
     @property
