@@ -60,6 +60,11 @@ def preprocess() -> None:
     _run("graphtide_preprocess", "spark")
 
 
+def alerts() -> None:
+    """Run `graphtide-alerts`."""
+    _run("graphtide_alerts", "server")
+
+
 def statistics() -> None:
     """Run `graphtide-statistics`."""
     _run("graphtide_statistics", "server")

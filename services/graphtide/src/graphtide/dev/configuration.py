@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Un
 
 from annotated_types import Ge, Gt, Le, Lt
 from graphtide_admin_api.settings import AdminApiSettings
+from graphtide_alerts.settings import AlertsSettings
 from graphtide_backfill.settings import BackfillSettings
 from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_matcher_algebra.settings import Settings as AlgebraSettings
@@ -47,6 +48,7 @@ PROGRAMS: Final[dict[str, type[BaseSettings]]] = {
     "graphtide-matcher-event-pattern": EventPatternSettings,
     "graphtide-preprocess": PreprocessSettings,
     "graphtide-backfill": BackfillSettings,
+    "graphtide-alerts": AlertsSettings,
 }
 """The settings of each program."""
 

@@ -1,0 +1,1 @@
+"""Alerts: deliver matches to targets, each at least once and exactly accounted for."""

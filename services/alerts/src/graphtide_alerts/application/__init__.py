@@ -1,0 +1,1 @@
+"""Deliver the matches of the log."""

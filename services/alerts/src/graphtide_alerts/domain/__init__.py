@@ -1,0 +1,1 @@
+"""What an alert is, and who gets it; no input or output."""

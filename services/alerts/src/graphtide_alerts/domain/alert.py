@@ -1,0 +1,78 @@
+"""An alert: one message to a target, about a match or about the matches over its rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from graphtide_core.message_template import TemplateError, fill_template, parse_template
+
+if TYPE_CHECKING:
+    from graphtide_wire.control import AnnotationsForm
+    from graphtide_wire.matches import MatchEvent
+    from graphtide_wire.targets import TargetRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One message.
+
+    Attributes:
+        id: the idempotency key: the same for every attempt, also after a crash.
+        type: `match`, `retract` and so on as the match record says, or `sum`.
+        content: what is sent, as members of JSON.
+        pattern: name of the pattern; None of a sum.
+        match: the match record, as it was read; None of a sum.
+        unsaid: of a sum, how many matches it sums up.
+    """
+
+    id: str
+    type: str
+    content: dict[str, Any]
+    pattern: str | None = None
+    match: bytes | None = None
+    unsaid: int = 0
+
+
+def alert_of_match(event: MatchEvent, id: str, said: AnnotationsForm, target: TargetRecord) -> Alert:
+    """Return the alert about a match; `said` are the annotations of its pattern."""
+    match = msgspec.json.decode(event.body)
+    content = {
+        "id": id,
+        "type": event.kind.value,
+        "target": target.name,
+        "pattern": event.pattern,
+        "severity": said.severity,
+        "description": said.description,
+        "tags": list(said.tags),
+        "message": _message(match, said, target),
+        "match": match,
+    }
+    return Alert(id, event.kind.value, content, event.pattern, event.body)
+
+
+def alert_of_sum(target: TargetRecord, minute: int, unsaid: int) -> Alert:
+    """Return the message that sums up the matches over the rate, of a minute and those before it."""
+    id = f"sum-{target.name}-{minute}"
+    content = {"id": id, "type": "sum", "target": target.name, "message": f"and {unsaid} more", "count": unsaid}
+    return Alert(id, "sum", content, unsaid=unsaid)
+
+
+def _message(match: dict[str, Any], said: AnnotationsForm, target: TargetRecord) -> str:
+    """Return the sentence about a match: by the target's template, else by the pattern's, else its name."""
+    usual = f"{match['query']} matched"
+    names = {"pattern": match["query"], "severity": said.severity, "description": said.description}
+    fields = match.get("fields") or {}
+    own = _fill(said.message, match) if said.message is not None else usual
+    if target.template is None:
+        return own or usual
+    return _fill(target.template, {**match, "fields": {**names, "message": own, **fields}}) or usual
+
+
+def _fill(template: str, match: dict[str, Any]) -> str | None:
+    """Return the text; None where the template cannot be read, which a registration refuses."""
+    try:
+        return fill_template(parse_template(template), match)
+    except TemplateError:
+        return None
