@@ -23,6 +23,7 @@ BODIES = [
     ("POST", "/streams:check", '{"text":"STREAM s EVENT kind AT ts IN ms","sample":""}'),
     ("PUT", "/patterns/p/matches/0/acknowledgement", '{"note":"seen"}'),
     ("POST", "/mutes", '{"reason":"a backup runs"}'),
+    ("PUT", "/targets/t", '{"kind":"file","address":"alerts.jsonl"}'),
     ("PUT", "/streams/s", '{"text":"STREAM s EVENT kind AT ts IN ms"}'),
     ("PUT", "/streams/s/schema", '{"attributes":{"zip":"string"}}'),
 ]

@@ -41,7 +41,7 @@ def target(**given: Any) -> TargetRecord:
 
 @dataclass
 class Receiver:
-    """A way to a target that does as it is told, and remembers."""
+    """A way to a target that answers as a test says, and remembers."""
 
     answer: Callable[[Alert], BaseException | None] = lambda _alert: None
     attempts: list[Alert] = field(default_factory=list)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphtide_core.outbound_addresses import AllowedAddresses
 from graphtide_log.deployment_topics import topics_on
 from graphtide_log.kafka import KafkaLog
 from graphtide_log.memory import MemoryLog
@@ -32,6 +34,7 @@ from graphtide_admin_api.application.sampling import Sampler
 from graphtide_admin_api.application.series import SeriesStore
 from graphtide_admin_api.application.stream_schemas import StreamSchemas
 from graphtide_admin_api.application.stream_statements import StreamStatements
+from graphtide_admin_api.application.targets import Targets
 from graphtide_admin_api.application.view import View, Viewer
 from graphtide_admin_api.entrypoints.app import application
 from graphtide_admin_api.entrypoints.health import readiness
@@ -102,6 +105,7 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
         patterns=Patterns(log, topics, clock, view, registry),
         recent=recent,
         marks=marks,
+        targets=Targets(log, topics, clock, AllowedAddresses(settings.allowed_addresses), _resolve),
         partial_matches=shared,
         results=Results(log, topics, recent),
         streams=streams,
@@ -133,6 +137,10 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
                 shared.close()
 
     return AdminApi(application(parts, life, protection, settings.console()), parts.alive, lambda: readiness(parts))
+
+
+def _resolve(host: str) -> list[str]:
+    return [str(found[4][0]) for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
 
 
 def _by_state(view: View) -> Iterator[Observed]:

@@ -30,6 +30,7 @@ class AdminApiSettings(RedisLoginSettings, AccessSettings):
         most_body_bytes: bytes of a request's body.
         redis: URL of the Redis in which matchers share views of partial matches; unset shows none.
         most_series: time series kept in memory, at 11 KiB each; further ones are left out.
+        allowed_addresses: networks and hosts that are not public and that targets of alerts may name, as JSON.
         unit: time unit of ticks, as in ingestion; statements of streams must have it. Plans of patterns show it, too.
         console_client_id: what the console is called at the OpenID provider, where people log in by it.
         console_scope: what the console asks the provider for.
@@ -44,6 +45,7 @@ class AdminApiSettings(RedisLoginSettings, AccessSettings):
     most_body_bytes: int = Field(default=8 * 1024 * 1024, gt=0)
     redis: SecretStr | None = None
     most_series: int = Field(default=2_000, ge=0)
+    allowed_addresses: tuple[str, ...] = ()
     unit: TimeUnit = TimeUnit.MILLISECOND
     console_client_id: str | None = None
     console_scope: str = "openid"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-PARAMETERS: Final = {"name": "p", "stream": "s", "place": "0-0", "id": "0", "match_id": "0"}
+PARAMETERS: Final = {"name": "p", "stream": "s", "place": "0-0", "id": "0", "match_id": "0", "target": "t"}
 
 
 def address(path: str) -> str:

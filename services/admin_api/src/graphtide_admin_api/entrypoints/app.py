@@ -31,6 +31,7 @@ from graphtide_admin_api.entrypoints import (
     statements,
     stream_schemas,
     streams,
+    targets,
     trying,
 )
 from graphtide_admin_api.entrypoints.console import serve_console
@@ -56,7 +57,7 @@ _PROBLEMS: Final = describe(
         408: "The body arrives too slowly: `slow-body`.",
         409: "It exists already, it is in use, a view would read itself, or a topic's name collides with another's: "
         "`exists`, `stream-exists`, `stream-in-use`, `view-circle`, `view-in-use`, `name-collides`. Or there are too many: "
-        "`too-many-mutes`.",
+        "`too-many-mutes`, `too-many-targets`.",
         412: "It has changed since: `precondition-failed`.",
         413: "The body, or a dry run, is too large: `too-large`.",
         415: "The body is not JSON in UTF-8: `unsupported-media-type`, `unsupported-encoding`.",
@@ -64,7 +65,7 @@ _PROBLEMS: Final = describe(
         422: (
             "The pattern, the statement or the request is invalid: `invalid-pattern`, `invalid-statement`, "
             "`name-differs`, `unknown-engine`, `too-many-matches`, "
-            "`invalid-range`, `invalid-sample`, `invalid-time`, `no-graph-query`, "
+            "`invalid-range`, `invalid-sample`, `invalid-target`, `invalid-time`, `no-graph-query`, "
             "`reserved-attribute`, `unknown-series`, `unknown-parameter`, `invalid-request`."
         ),
         428: "Give the state to change in `If-Match`: `precondition-required`.",
@@ -92,6 +93,7 @@ _TAGS: Final = [
         "name": "matchers",
         "description": "Services that find matches: the cost of their shards, and the wanted number of shards.",
     },
+    {"name": "alerts", "description": "Where matches are delivered, and which."},
     {"name": "access", "description": "Who asks, and what they may do."},
     {"name": "monitoring", "description": "How the deployment does: its health with reasons, and time series."},
     {"name": "operations", "description": "Long work: patterns run over history."},
@@ -103,6 +105,7 @@ ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     looking.router,
     matches.router,
     marks.router,
+    targets.router,
     partial_matches.router,
     results.router,
     statements.router,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.series import SeriesStore
     from graphtide_admin_api.application.stream_schemas import StreamSchemas
     from graphtide_admin_api.application.stream_statements import StreamStatements
+    from graphtide_admin_api.application.targets import Targets
     from graphtide_admin_api.application.view import View
     from graphtide_admin_api.entrypoints.rights import Rights
 
@@ -63,6 +64,7 @@ class Parts:
     patterns: Patterns
     recent: RecentMatches
     marks: Marks
+    targets: Targets
     partial_matches: PartialMatches
     results: Results
     streams: Streams

@@ -1,7 +1,7 @@
 """Writes alerts to a file that rotates, one JSON object a line, each on the disk before it counts as delivered.
 
-A crash may leave half a line at the end, which is cut off, and deliver an alert again, which is left out: the ids of the newest
-lines are read when the file is opened.
+A crash may leave half a line at the end, which is cut off. After a crash an alert may come again, and is left out. So the ids
+of the newest lines are read when the file is opened.
 """
 
 from __future__ import annotations

@@ -1,0 +1,106 @@
+"""Routes of the targets of alerts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Depends, Path, Response
+from graphtide_serving.access.callers import ADMIN
+from graphtide_serving.routes import JsonRoute
+from graphtide_wire.bodies import TIME
+from graphtide_wire.targets import MOST_TEXT, TargetRecord
+from pydantic import BaseModel, Field
+
+from graphtide_admin_api.entrypoints.forms import Strict, like
+from graphtide_admin_api.entrypoints.parts import Parts
+
+_TARGET: Final = {
+    "kind": "webhook",
+    "address": "https://hooks.example.com/graphtide",
+    "template": None,
+    "patterns": "*",
+    "severity": "high",
+    "rate": 60,
+    "retractions": False,
+    "secret": "on-call.key",
+}
+
+TargetNamePath = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", description="Name of the target.")]
+_Kind = Literal["webhook", "file"]
+_Severity = Literal["info", "low", "medium", "high", "critical"]
+
+
+class TargetIn(Strict):
+    """Where alerts go, and which; a secret is the name of a file in a folder of the service that delivers."""
+
+    model_config = like(_TARGET)
+
+    kind: _Kind
+    address: Annotated[str, Field(min_length=1, max_length=MOST_TEXT)]
+    template: Annotated[str, Field(max_length=MOST_TEXT)] | None = None
+    patterns: Annotated[str, Field(min_length=1, max_length=200)] = "*"
+    severity: _Severity | None = None
+    rate: Annotated[int, Field(ge=1, le=1_000_000, description="Messages a minute; others are summed up in one.")] | None = None
+    retractions: bool = False
+    secret: Annotated[str, Field(pattern="^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")] | None = None
+
+
+class TargetOut(BaseModel):
+    """A target."""
+
+    model_config = like({"name": "on-call", **_TARGET, "created_at": TIME})
+
+    name: str
+    kind: _Kind
+    address: str
+    template: str | None
+    patterns: str
+    severity: _Severity | None
+    rate: int | None
+    retractions: bool
+    secret: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, target: TargetRecord) -> TargetOut:
+        """Return what is shown of a target."""
+        return cls(**{name: getattr(target, name) for name in cls.model_fields})
+
+
+class TargetsOut(BaseModel):
+    """The targets, by their names."""
+
+    targets: list[TargetOut]
+
+
+def router(parts: Parts) -> APIRouter:
+    """Return the routes."""
+    routes = APIRouter(prefix="/api/v1/targets", tags=["alerts"], route_class=JsonRoute)
+    administers = [Depends(parts.requires(ADMIN))]
+
+    @routes.get("", dependencies=administers)
+    def list_targets() -> TargetsOut:
+        """Return the targets of alerts."""
+        return TargetsOut(targets=[TargetOut.of(each) for each in parts.targets.all()])
+
+    @routes.get("/{target}", dependencies=administers)
+    def get_target(target: TargetNamePath) -> TargetOut:
+        """Return a target of alerts."""
+        return TargetOut.of(parts.targets.get(target))
+
+    @routes.put("/{target}", dependencies=administers)
+    def put_target(target: TargetNamePath, given: TargetIn, response: Response) -> TargetOut:
+        """Make a target of alerts, or replace it."""
+        record = TargetRecord(name=target, created_at=datetime.min.replace(tzinfo=UTC), **given.model_dump())
+        made, is_new = parts.targets.put(record)
+        if is_new:
+            response.status_code = 201
+        return TargetOut.of(made)
+
+    @routes.delete("/{target}", status_code=204, dependencies=administers)
+    def delete_target(target: TargetNamePath) -> None:
+        """Delete a target of alerts."""
+        parts.targets.delete(target)
+
+    return routes

@@ -1,0 +1,74 @@
+"""Targets of alerts are made, replaced and deleted over HTTP; no address behind the deployment is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from graphtide_admin_api.application import targets
+from graphtide_wire.targets import decode_target
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from conftest import Deployment
+
+TOPICS = Topics()
+PATH = "/api/v1/targets/ops"
+HOOK = {"kind": "webhook", "address": "https://93.184.215.14/hook", "severity": "high", "rate": 60, "secret": "ops.key"}
+
+
+def read_written(deployment: Deployment) -> list[Any]:
+    reader = deployment.log.reader(None)
+    reader.assign(dict.fromkeys(reader.partitions(TOPICS.targets), 0))
+    return [decode_target(each) if each.value is not None else None for each in reader.poll(0, 1000)]
+
+
+def test_a_target_is_made_replaced_and_deleted(deployment: Deployment) -> None:
+    deployment.write(TOPICS.matches, b"p", b"one before it")
+    made = deployment.http.put(PATH, json=HOOK)
+    assert (made.status_code, made.json()["name"], made.json()["patterns"]) == (201, "ops", "*")
+    assert deployment.http.get(PATH).json() == made.json()
+    deployment.write(TOPICS.matches, b"p", b"one after it")
+    again = deployment.http.put(PATH, json=HOOK | {"rate": None})
+    assert (again.status_code, again.json()) == (200, made.json() | {"rate": None})
+    assert [each.starts for each in read_written(deployment)] == [(1,), (1,)]
+    assert deployment.http.get("/api/v1/targets").json() == {"targets": [again.json()]}
+    assert deployment.http.delete(PATH).status_code == 204
+    assert deployment.http.get(PATH).json()["code"] == "not-found"
+    assert deployment.http.delete(PATH).status_code == 404
+    assert deployment.http.get("/api/v1/targets").json() == {"targets": []}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"address": "http://127.0.0.1/"},
+        {"address": "http://[::ffff:169.254.169.254]/"},
+        {"address": "http://2130706433/"},
+        {"address": "http://kafka.graphtide.svc/"},
+        {"address": "http://user@93.184.215.14/"},
+        {"address": "ftp://93.184.215.14/"},
+        {"address": "https://no-such-host.invalid/"},
+        {"template": "{"},
+        {"kind": "file", "address": "../passwd"},
+    ],
+)
+def test_a_target_that_cannot_be_is_refused(deployment: Deployment, given: dict[str, str]) -> None:
+    answer = deployment.http.put(PATH, json=HOOK | given)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-target")
+    assert not read_written(deployment)
+
+
+@pytest.mark.parametrize(
+    "given", [{"secret": "../key"}, {"kind": "pager"}, {"rate": 0}, {"severity": "HIGH"}, {"colour": "red"}]
+)
+def test_a_target_that_is_not_as_described_is_refused(deployment: Deployment, given: dict[str, Any]) -> None:
+    answer = deployment.http.put(PATH, json=HOOK | given)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+
+
+def test_there_are_only_so_many_targets(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "MOST_TARGETS", 1)
+    assert deployment.http.put(PATH, json=HOOK).status_code == 201
+    assert deployment.http.put("/api/v1/targets/other", json=HOOK).json()["code"] == "too-many-targets"
+    assert deployment.http.put(PATH, json=HOOK | {"kind": "file", "address": "alerts.jsonl"}).status_code == 200
