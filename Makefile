@@ -354,7 +354,7 @@ $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --release --uv --quiet --manifest-path $(EXTENSION)
 	$(INSTALL) --editable shared/testing --editable shared/telemetry \
 	  --editable shared/log --editable shared/serving --editable shared/ordering --editable shared/matcher_host \
-	  --editable "services/planner[kubernetes]" --editable services/statistics --editable services/admin_api \
+	  --editable "services/planner[kubernetes]" --editable services/statistics --editable services/alerts --editable services/admin_api \
 	  --editable services/ingestion --editable services/preprocess --editable "services/backfill[spark]" \
 	  --editable services/matcher_timing --editable services/matcher_sjtree \
 	  --editable services/matcher_simulation --editable services/matcher_event_pattern --editable services/matcher_algebra \

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from graphtide_admin_api.settings import AdminApiSettings
+from graphtide_alerts.settings import AlertsSettings
 from graphtide_backfill.settings import BackfillSettings
 from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_matcher_algebra.settings import Settings as AlgebraSettings
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 SETTINGS: list[type[BaseSettings]] = [
     AdminApiSettings,
+    AlertsSettings,
     AlgebraSettings,
     BackfillSettings,
     EventPatternSettings,
@@ -136,6 +138,7 @@ SECTIONS: dict[str, tuple[type[BaseSettings], dict[str, str]]] = {
     "ingestion.settings": (IngestionSettings, {}),
     "sequencer.settings": (IngestionSettings, {}),
     "statistics.settings": (StatisticsSettings, {}),
+    "alerts.settings": (AlertsSettings, {}),
     "planner.settings": (PlannerSettings, {}),
     "adminApi.settings": (AdminApiSettings, {}),
     "matcherDefaults.settings": (TimingSettings, {}),

@@ -97,7 +97,7 @@ def test_every_service_is_read_and_nothing_else() -> None:
         if spec["selector"]["matchLabels"].items() <= each["metadata"]["labels"].items()
     }
     assert chosen == {
-        "admin-api", "backfill", "ingestion", "matcher-algebra", "matcher-event-pattern", "matcher-sjtree",
+        "admin-api", "alerts", "backfill", "ingestion", "matcher-algebra", "matcher-event-pattern", "matcher-sjtree",
         "matcher-simulation", "matcher-timing", "planner", "preprocess", "sequencer", "statistics",
     }  # fmt: skip
     (endpoint,) = spec["endpoints"]

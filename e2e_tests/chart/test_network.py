@@ -16,6 +16,7 @@ PODS = (
     "ingestion",
     "sequencer",
     "statistics",
+    "alerts",
     "planner",
     "admin-api",
     "matcher-timing",
@@ -67,11 +68,12 @@ def test_every_pod_of_the_release_is_denied_everything_that_its_component_is_not
         assert flows(release, labels["app.kubernetes.io/component"], "egress") >= DNS
 
 
-def test_by_itself_the_chart_lets_pods_go_to_kafka_and_matchers_and_the_admin_api_to_redis() -> None:
+def test_by_itself_the_chart_lets_pods_go_to_kafka_some_to_redis_and_alerts_to_targets() -> None:
     release, kafka = render(), (OPEN, 9092)
     for component in PODS:
         redis = {(OPEN, 6379)} if component.startswith(("matcher-", "admin-api")) else set()
-        assert flows(release, component, "egress") == DNS | {kafka} | redis, component
+        targets = {(OPEN, 443)} if component == "alerts" else set()
+        assert flows(release, component, "egress") == DNS | {kafka} | redis | targets, component
 
 
 def test_by_itself_only_http_services_are_called() -> None:
@@ -96,6 +98,7 @@ def test_each_flow_leads_to_the_place_that_is_named() -> None:
         "admin-api": http | issuer | redis,
         "sequencer": http,
         "statistics": http,
+        "alerts": http | {("198.51.100.128/25", 443)},
         "backfill": http,
         "planner": http | api,
         "matcher-timing": http | redis,
@@ -115,7 +118,7 @@ def test_metrics_are_read_by_those_who_are_named_and_http_by_its_clients() -> No
     monitoring = ("namespace monitoring", "http")
     callers = {monitoring, ("namespace ingress-nginx", "http"), ("round-trip", "http")}
     assert flows(release, "ingestion", "ingress") == flows(release, "admin-api", "ingress") == callers
-    for component in ("sequencer", "statistics", "planner", "backfill", "matcher-timing"):
+    for component in ("sequencer", "statistics", "alerts", "planner", "backfill", "matcher-timing"):
         assert flows(release, component, "ingress") == {monitoring}
     assert flows(release, "preprocess", "ingress") == {monitoring, ("preprocess-executor", OPEN)}
     assert flows(release, "topics", "ingress") == flows(release, "round-trip", "ingress") == set()

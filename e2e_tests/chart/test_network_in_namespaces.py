@@ -30,6 +30,7 @@ AROUND: Final = {
 WORKERS: Final = (
     "sequencer",
     "statistics",
+    "alerts",
     "planner",
     "matcher-timing",
     "matcher-sjtree",

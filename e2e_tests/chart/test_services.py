@@ -9,8 +9,8 @@ from graphtide_serving import running
 from graphtide_serving.process import Workers
 from graphtide_testing.charts import CHART, NAMESPACE, RELEASE, SETS, Manifest, helm, render
 
-SERVICES = ("admin-api", "backfill", "ingestion", "planner", "sequencer", "statistics")
-ALONE = ("backfill", "planner", "sequencer", "statistics")
+SERVICES = ("admin-api", "alerts", "backfill", "ingestion", "planner", "sequencer", "statistics")
+ALONE = ("alerts", "backfill", "planner", "sequencer", "statistics")
 
 
 def container(workload: Manifest) -> Manifest:
@@ -61,7 +61,7 @@ def test_requests_still_come_until_others_have_heard_that_a_pod_ends_and_then_it
 def test_workers_have_the_time_that_they_may_take() -> None:
     each: float = signature(Workers.end).parameters["timeout"].default
     release = render()
-    for name, workers in {"planner": 1, "statistics": 2}.items():
+    for name, workers in {"alerts": 1, "planner": 1, "statistics": 2}.items():
         pod = release.one("Deployment", name)["spec"]["template"]["spec"]
         assert pod["terminationGracePeriodSeconds"] >= workers * each + 5
 
@@ -106,6 +106,7 @@ def test_who_would_shut_out_another_ends_before_it_begins(name: str) -> None:
         ("sequencer", "GRAPHTIDE_INGESTION_REPLICATED"),
         ("planner", "GRAPHTIDE_PLANNER_REPLICATED"),
         ("statistics", "GRAPHTIDE_STATISTICS_REPLICATED"),
+        ("alerts", "GRAPHTIDE_ALERTS_REPLICATED"),
     ],
 )
 def test_replicas_that_share_work_know_of_each_other_and_end_one_after_the_other(component: str, setting: str) -> None:
@@ -161,7 +162,7 @@ def test_a_service_is_called_by_the_hosts_that_lead_to_it() -> None:
     assert backends == [{"name": "tide-admin-api", "port": release.one("Service", "admin-api")["spec"]["ports"][0]["port"]}]
 
 
-@pytest.mark.parametrize("key", ["ingestion", "sequencer", "statistics", "planner", "adminApi"])
+@pytest.mark.parametrize("key", ["ingestion", "sequencer", "statistics", "alerts", "planner", "adminApi"])
 def test_what_is_not_enabled_leaves_nothing_behind(key: str) -> None:
     name = {"adminApi": "admin-api"}.get(key, key)
     round_trip = {"roundTrip": {"enabled": False}}

@@ -1,7 +1,7 @@
 {{/* A NetworkPolicy of a component, beside the one that denies everything: root, component (its name), and
 
   ingress   rules for what comes
-  flows     where it goes: some of kafka, redis, telemetry, oidc, kubernetesApi, objectStore
+  flows     where it goes: some of kafka, redis, telemetry, oidc, kubernetesApi, objectStore, alertTargets
   egress    further rules
   annotations   of the policy
 */}}
@@ -77,6 +77,8 @@ spec:
   {{- $ports = $values.networkPolicy.kubernetesApiPorts -}}
 {{- else if eq .flow "objectStore" -}}
   {{- $ports = $values.networkPolicy.objectStorePorts -}}
+{{- else if eq .flow "alertTargets" -}}
+  {{- $ports = $values.networkPolicy.alertTargetPorts -}}
 {{- end -}}
 {{- dict "ports" (uniq $ports) | toJson -}}
 {{- end }}
