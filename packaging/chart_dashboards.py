@@ -20,6 +20,7 @@ _ROWS: Final = {
     "Matching": ("graphtide.consumer.", "graphtide.matcher.", "graphtide.pattern.", "graphtide.partial_matches."),
     "Checkpoints": ("graphtide.checkpoint.",),
     "Control": ("graphtide.patterns", "graphtide.planner.", "graphtide.statistics."),
+    "Alerts": ("graphtide.alerts.",),
     "Processes": ("graphtide.worker.", "graphtide.log.", "http.", "messaging.", "process."),
 }
 """Rows of the dashboard, each with a prefix of its metrics."""

@@ -21,6 +21,7 @@ PATIENCE = 60.0
 OWN = {
     "planner": ["test.planner"],
     "statistics": ["test.statistics", "test.match-counts"],
+    "alerts": ["test.alerts"],
     "matcher_timing": ["test.matcher_timing.0"],
     "matcher_sjtree": ["test.matcher_sjtree.0"],
     "matcher_simulation": ["test.matcher_simulation.0"],

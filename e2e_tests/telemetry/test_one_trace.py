@@ -125,7 +125,7 @@ class TestInOneProcess:
     def test_one_process_reports_all_its_workers(self) -> None:
         families = ("timing", "sjtree", "simulation", "event_pattern", "algebra")
         matchers = (f"matcher_{each}.0" for each in families)
-        workers = ("sequencer.s", "planner", "statistics", "match-counts", *matchers, "backfill")
+        workers = ("sequencer.s", "planner", "statistics", "match-counts", "alerts", *matchers, "backfill")
         checks = dict.fromkeys(
             [
                 "view",

@@ -15,10 +15,12 @@ from graphtide_core.errors import FencedError
 from graphtide_core.ports.log import Message
 from graphtide_log.memory import MemoryLog
 from graphtide_serving.loop import Backoff
+from graphtide_telemetry.setup import exposition
 from graphtide_testing import registrations
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.seeds import seeds
+from graphtide_testing.telemetry import count_metrics, metrics_of
 from graphtide_wire import matches, mutes
 from graphtide_wire.control import AnnotationsForm
 from graphtide_wire.targets import AlertCounts, DeadAlert, TargetRecord, decode_counts, decode_dead_alert
@@ -235,6 +237,32 @@ def test_what_never_succeeds_is_dead_at_once() -> None:
     counts = world.run()
     assert (counts.accepted, counts.dead, counts.retried) == (2, 2, 0)
     assert [dead.attempts for dead in world.dead()] == [1, 1]
+
+
+def test_what_became_of_matches_is_in_the_metrics() -> None:
+    count_metrics()
+    world = World(target(name="measured"))
+    world.receiver.answer = lambda alert: UndeliveredError("later") if alert.id == f"{0:032x}" else None
+    world.mute(key=mutes.MuteKey("quiet"))
+    world.report(3)
+    world.report(1, vertex="quiet")
+    delivery = world.delivery()
+    delivery.open()
+    for _ in range(4):
+        delivery.step()
+    name = 'graphtide_alerts_{}{{graphtide_target="measured"}}'
+    assert metrics_of(exposition().decode())[name.format("waiting")] > 0
+    for _ in range(200):
+        delivery.step()
+        world.clock.sleep(1.0)
+    found = metrics_of(exposition().decode())
+    delivery.close()
+    settled = 'graphtide_alerts_settled_total{{graphtide_outcome="{}",graphtide_target="measured"}}'
+    outcomes = {outcome: found.get(settled.format(outcome)) for outcome in ("delivered", "dead", "muted", "summed")}
+    assert outcomes == {"delivered": 2, "dead": 1, "muted": 1, "summed": None}
+    assert found[name.format("failed_attempts_total")] == 3
+    assert found[name.format("waiting")] == 0
+    assert name.format("waiting") not in metrics_of(exposition().decode())
 
 
 def test_matches_wait_for_the_one_before_them() -> None:

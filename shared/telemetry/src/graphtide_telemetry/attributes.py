@@ -32,6 +32,7 @@ OUTCOME = Name("graphtide.outcome", "what became of it")
 SERVICE_OF_PLANS = Name("graphtide.service", "matcher service")
 STAGE = Name("graphtide.stage", "stage of a batch: `read`, `order` or `commit`")
 STATE = Name("graphtide.state", "how far it is")
+TARGET = Name("graphtide.target", "name of the target of alerts")
 WORKER = Name("graphtide.worker", "worker of the process")
 
 # Fields of log events.

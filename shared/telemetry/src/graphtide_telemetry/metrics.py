@@ -218,3 +218,22 @@ SCALING_FAILURES = Metric(
 SCALING_LEADS = Metric("graphtide.planner.scaling.leads", Kind.GAUGE, "{leader}", "1 where the process decides on replicas.")
 COUNTED_EDGES = Metric("graphtide.statistics.edges", Kind.COUNTER, "{edge}", "Edges that were counted.", (key.STREAM,))
 SNAPSHOTS = Metric("graphtide.statistics.snapshots", Kind.COUNTER, "{snapshot}", "Snapshots published.", (key.STREAM,))
+
+# Alerts.
+SETTLED_ALERTS = Metric(
+    "graphtide.alerts.settled",
+    Kind.COUNTER,
+    "{match}",
+    "Matches that a target asks for, by what became of them: `delivered`, `dead`, `muted` or `summed`.",
+    (key.TARGET, key.OUTCOME),
+)
+FAILED_ATTEMPTS = Metric(
+    "graphtide.alerts.failed_attempts", Kind.COUNTER, "{attempt}", "Attempts that the target did not take.", (key.TARGET,)
+)
+WAITING_ALERTS = Metric(
+    "graphtide.alerts.waiting",
+    Kind.GAUGE,
+    "{match}",
+    "Matches that were read for a target and are not settled; at most 500.",
+    (key.TARGET,),
+)

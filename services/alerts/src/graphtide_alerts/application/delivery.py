@@ -25,7 +25,9 @@ from graphtide_log.committed_offset_check import recorded_positions
 from graphtide_log.follower import Follower
 from graphtide_serving.loop import Backoff
 from graphtide_serving.opened import close_all, open_worker
-from graphtide_telemetry import events
+from graphtide_telemetry import attributes as key
+from graphtide_telemetry import events, metrics
+from graphtide_telemetry.instruments import Gauges, add
 from graphtide_wire import headers, matches
 from graphtide_wire.targets import AlertCounts, DeadAlert, decode_counts, encode_counts, encode_dead_alert
 from msgspec.structs import replace
@@ -87,6 +89,7 @@ class _Opened:
     transactor: LogTransactor
     sender: Sender
     counts: AlertCounts
+    committed: AlertCounts
     positions: dict[TopicPartition, int] = field(default_factory=dict)
     waiting: deque[Record] = field(default_factory=deque)
     attempts: _Attempts | None = None
@@ -119,6 +122,8 @@ class Delivery:
         self._make = make
         self._pace = pace or Pace()
         self._opened: _Opened | None = None
+        self._gauges = Gauges()
+        self._at = {key.TARGET: target.name}
 
     @property
     def name(self) -> str:
@@ -136,7 +141,8 @@ class Delivery:
         transactor.open()
         reader = self._log.reader(self.name)
         places = reader.partitions(self._topics.matches)
-        self._opened = opened = _Opened(reader, transactor, self._make(self._target), self._kept_counts())
+        counts = self._kept_counts()
+        self._opened = opened = _Opened(reader, transactor, self._make(self._target), counts, counts)
         starts = dict(zip(places, self._target.starts, strict=False))
         first = reader.ends(places)
         # Matches that retention took before they were read are lost to alerts.
@@ -145,6 +151,7 @@ class Delivery:
             for place, position in recorded_positions(reader, places).items()
         }
         reader.assign(opened.positions)
+        self._gauges.add(metrics.WAITING_ALERTS, lambda: [(len(opened.waiting), self._at)])
 
     def step(self) -> None:
         """Settle one match, or wait for one, and commit when it is time.
@@ -166,6 +173,7 @@ class Delivery:
 
     def close(self) -> None:
         """Give back everything."""
+        self._gauges.close()
         if self._opened is not None:
             close_all([self._opened.reader, self._opened.transactor, self._opened.sender])
             self._opened = None
@@ -233,8 +241,10 @@ class Delivery:
         try:
             opened.sender.send(attempts.alert)
         except UndeliverableError as error:
+            add(metrics.FAILED_ATTEMPTS, 1, self._at)
             return str(error) or repr(error)
         except UndeliveredError as error:
+            add(metrics.FAILED_ATTEMPTS, 1, self._at)
             if attempts.made >= self._pace.most_attempts:
                 return str(error) or repr(error)
             attempts.due = now + self._pace.backoff.seconds(attempts.made)
@@ -302,7 +312,15 @@ class Delivery:
         opened.transactor.commit(self.name, {place: Position(offset) for place, offset in opened.positions.items()})
         opened.letters.clear()
         opened.unsettled = 0
+        self._measure(opened)
         opened.committed_at = self._clock.monotonic()
+
+    def _measure(self, opened: _Opened) -> None:
+        """Add what was committed to the metrics."""
+        for outcome in ("delivered", "dead", "muted", "summed"):
+            settled = getattr(opened.counts, outcome) - getattr(opened.committed, outcome)
+            add(metrics.SETTLED_ALERTS, settled, {**self._at, key.OUTCOME: outcome})
+        opened.committed = opened.counts
 
 
 def _id_of(record: Record, event: MatchEvent) -> str:

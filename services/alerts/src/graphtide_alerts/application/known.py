@@ -133,7 +133,7 @@ class Feed:
     @property
     def name(self) -> str:
         """What logs call it."""
-        return "alerts"
+        return f"{self._topics.prefix}.alerts"
 
     def open(self) -> None:
         """Read all that is there, and begin to deliver.
