@@ -10,6 +10,8 @@ from graphtide_serving.clock import SystemClock
 from graphtide_serving.supervisor import Supervisor
 
 from graphtide_alerts.adapters.alert_file import AlertFile
+from graphtide_alerts.adapters.chat import Chat, to_slack, to_teams
+from graphtide_alerts.adapters.elasticsearch import SearchIndex
 from graphtide_alerts.adapters.misconfigured import Misconfigured
 from graphtide_alerts.adapters.webhook import Webhook
 from graphtide_alerts.application.delivery import Delivery, Pace
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from graphtide_serving.loop import Worker
     from graphtide_wire.targets import TargetRecord
 
+    from graphtide_alerts.adapters.chat import Shape
     from graphtide_alerts.application.ports import Sender
     from graphtide_alerts.settings import AlertsSettings
 
@@ -53,21 +56,33 @@ def feed(settings: AlertsSettings, log: Log, pace: Pace | None = None) -> Feed:
 def senders(settings: AlertsSettings, allowed: AllowedAddresses) -> Callable[[TargetRecord], Sender]:
     """Return what makes the way to a target."""
 
+    def secret_of(target: TargetRecord) -> Callable[[], bytes] | None:
+        if target.secret is None or settings.secrets is None:
+            return None
+        return _reader(settings.secrets / target.secret)
+
     def webhook(target: TargetRecord) -> Sender:
-        secret = None
-        if target.secret is not None:
-            if settings.secrets is None:
-                return Misconfigured("the target names a secret, and the service has no folder of secrets")
-            secret = _reader(settings.secrets / target.secret)
-        return Webhook(target.address, allowed, SystemClock(), secret, seconds=settings.request_seconds)
+        return Webhook(target.address, allowed, SystemClock(), secret_of(target), seconds=settings.request_seconds)
+
+    def chat(shape: Shape) -> Callable[[TargetRecord], Sender]:
+        return lambda target: Chat(target.address, shape, allowed, secret_of(target), seconds=settings.request_seconds)
+
+    def index(target: TargetRecord) -> Sender:
+        return SearchIndex(target.address, allowed, secret_of(target), seconds=settings.request_seconds)
 
     def file(target: TargetRecord) -> Sender:
         if settings.files is None:
             return Misconfigured("the target is a file, and the service has no folder of files")
         return AlertFile(settings.files / target.address)
 
-    kinds = {"webhook": webhook, "file": file}
-    return lambda target: kinds[target.kind](target)
+    kinds = {"webhook": webhook, "slack": chat(to_slack), "teams": chat(to_teams), "elasticsearch": index, "file": file}
+
+    def make(target: TargetRecord) -> Sender:
+        if target.secret is not None and settings.secrets is None:
+            return Misconfigured("the target names a secret, and the service has no folder of secrets")
+        return kinds[target.kind](target)
+
+    return make
 
 
 def _reader(path: Path) -> Callable[[], bytes]:

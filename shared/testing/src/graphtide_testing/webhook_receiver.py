@@ -30,10 +30,12 @@ class Receiver:
     Attributes:
         answer: returns the status of a request; None resets the connection after the request was taken.
         location: of redirects.
+        body: of answers.
     """
 
     answer: Callable[[Received], int | None] = lambda _request: 204
     location: str = "/elsewhere"
+    body: bytes = b""
     requests: list[Received] = field(default_factory=list)
     accepted: list[Received] = field(default_factory=list)
     port: int = 0
@@ -66,8 +68,9 @@ def serve_receiver(receiver: Receiver) -> Iterator[Receiver]:
             self.send_response(status)
             if 300 <= status < 400:
                 self.send_header("Location", receiver.location)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(receiver.body)))
             self.end_headers()
+            self.wfile.write(receiver.body)
 
         def log_message(self, *_: object) -> None:
             pass

@@ -22,7 +22,7 @@ TargetName = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,62}$")]
 FileName = Annotated[str, Meta(pattern="^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
 """A file directly in a folder; no path leads out of it."""
 
-TargetKind = Literal["webhook", "file"]
+TargetKind = Literal["webhook", "slack", "teams", "elasticsearch", "file"]
 SeverityName = Literal["info", "low", "medium", "high", "critical"]
 
 
@@ -32,13 +32,13 @@ class TargetRecord(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: of the target.
         kind: how they are delivered.
-        address: the URL of a webhook; the name of a file.
+        address: the URL of a webhook, or of an index; the name of a file.
         template: of the sentence about a match, in place of the pattern's MESSAGE.
         patterns: names of patterns, with `*` for any text and `?` for a character.
         severity: the least of the patterns; None takes those without one, too.
         rate: the most messages a minute; None has no bound. What is over it is summed up in one message.
         retractions: whether retractions are delivered, too.
-        secret: name of the file of the secret that signs or logs in.
+        secret: name of the file of the secret that signs, logs in, or ends the URL of a chat.
         starts: the offset of each partition of matches from which on matches are for the target.
         created_at: when it was made; a target that is made anew counts anew.
     """

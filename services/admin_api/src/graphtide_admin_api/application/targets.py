@@ -88,7 +88,7 @@ class Targets:
         try:
             if given.template is not None:
                 parse_template(given.template)
-            if given.kind == "webhook":
+            if given.kind != "file":
                 check_host(parse_url(given.address).host, self._resolve, self._allowed)
         except (RefusedAddressError, InvalidPatternError) as error:
             raise ProblemError(422, "invalid-target", str(error)) from error

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Path, Response
-from graphtide_serving.access.callers import ADMIN
+from graphtide_serving.access.rights import ADMIN
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies import TIME
 from graphtide_wire.targets import MOST_TEXT, TargetRecord
@@ -27,7 +27,7 @@ _TARGET: Final = {
 }
 
 TargetNamePath = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", description="Name of the target.")]
-_Kind = Literal["webhook", "file"]
+_Kind = Literal["webhook", "slack", "teams", "elasticsearch", "file"]
 _Severity = Literal["info", "low", "medium", "high", "critical"]
 
 
