@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -58,6 +59,11 @@ def http(log: MemoryLog) -> Iterator[httpx2.Client]:
 
 def events(http: httpx2.Client, address: str, count: int) -> list[tuple[str, str]]:
     """Return the first events of an address: the id and the number of the match."""
+    return [(place, data.split('"')[3]) for place, data in data_of_events(http, address, count)]
+
+
+def data_of_events(http: httpx2.Client, address: str, count: int) -> list[tuple[str, str]]:
+    """Return the first events of an address: the id and the data."""
     found: list[tuple[str, str]] = []
     place = ""
     with http.stream("GET", address) as answer:
@@ -67,7 +73,7 @@ def events(http: httpx2.Client, address: str, count: int) -> list[tuple[str, str
             if field == "id":
                 place = value
             elif field == "data":
-                found.append((place, value.split('"')[3]))
+                found.append((place, value))
                 if len(found) == count:
                     break
     return found
@@ -93,6 +99,15 @@ def test_a_ticket_follows_the_matches_of_all_patterns_and_does_nothing_else(http
     assert http.post("/api/v1/tickets").status_code == 401
     refused = http.get(f"/api/v1/matches:stream?after=x&ticket={ticket()}")
     assert (refused.status_code, refused.json()["code"]) == (400, "bad-event-id")
+
+
+def test_events_may_be_what_lists_show(http: httpx2.Client, log: MemoryLog) -> None:
+    report(log, "p", 0)
+    http.headers["X-API-Key"] = "ann"
+    wait_until(lambda: len(http.get("/api/v1/matches").json()["matches"]) == 1, 60, pause=0.05)
+    (listed,) = http.get("/api/v1/matches").json()["matches"]
+    ((_, sent),) = data_of_events(http, "/api/v1/matches:stream?last=1&listed=true", 1)
+    assert json.loads(sent) == listed
 
 
 def test_a_ticket_opens_one_stream(http: httpx2.Client, log: MemoryLog) -> None:

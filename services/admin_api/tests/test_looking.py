@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_admin_api.application.following import Following
-from graphtide_admin_api.application.matches import Kept, MatchFeed, RecentMatches
+from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.entrypoints.events import EventStreams
 from graphtide_core.ids import StreamName
 from graphtide_core.plans import CountedPart
@@ -27,6 +27,9 @@ from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_admin_api.application.following import Event
     from graphtide_core.ports.log import LogReader
 
     from conftest import Deployment
@@ -67,7 +70,7 @@ def test_the_plan_says_which_estimates_counts_refuted(deployment: Deployment) ->
     assert "  counted: x, y estimated 12, counted 3,400" in deployment.http.get("/api/v1/patterns/p/plan?format=text").text
 
 
-def ids(found: list[Kept]) -> list[int]:
+def ids(found: Sequence[Event]) -> list[int]:
     """Which matches these are, by the numbers they were reported with."""
     return [int(each.body.split(b'"')[3]) for each in found]
 
@@ -95,6 +98,22 @@ def test_the_newest_matches_are_shown_newest_first(deployment: Deployment) -> No
     found = deployment.http.get(path + "?limit=2").json()["matches"]
     assert [(each["place"], each["match"]["detected_at"]) for each in found] == [("0-2", 3), ("0-1", 2)]
     assert deployment.http.get(path + "?limit=0").status_code == 422
+
+
+def test_a_match_is_listed_with_what_its_pattern_says(deployment: Deployment) -> None:
+    told = f"{TEXT} SEVERITY high MESSAGE '{{a.id}} pays {{c.id}}'"
+    assert deployment.http.post("/api/v1/patterns", json={"text": told}).status_code == 201
+    for name in ("p", "gone"):
+        vertices = '"vertices":{"a":"ann","b":"bob","c":"cid"}'
+        body = f'{{"match_id":"1","query":"{name}","kind":"match","detected_at":0,"first_ts":0,"last_ts":0,{vertices}}}'
+        deployment.log.writer().write([matches.encode(TOPICS.matches, body.encode(), 1, None)])
+    deployment.until(lambda: len(deployment.http.get("/api/v1/matches").json()["matches"]) == 2)
+    gone, kept = deployment.http.get("/api/v1/matches").json()["matches"]
+    assert (kept["severity"], kept["message"]) == ("high", "ann pays cid")
+    assert (gone["severity"], gone["message"]) == (None, None)
+    assert deployment.http.get("/api/v1/patterns/p/matches").json()["matches"] == [kept]
+    details = deployment.http.get("/api/v1/patterns/p/matches/0-0").json()
+    assert {name: details[name] for name in kept} == kept
 
 
 def test_who_follows_without_a_place_gets_what_is_reported_from_then_on(log: MemoryLog) -> None:

@@ -1,10 +1,10 @@
 /** Words of the pattern language; a test compares them with the grammar. */
 
 export const PATTERN_WORDS = [
-  "ALL", "AND", "ANY", "AS", "BY", "CHANGES", "CONSTRUCT", "DISTINCT", "DUAL", "EDGE", "EVERY", "EXISTS", "FALSE", "GRAPH", "IN", "INPUT",
-  "INSTANCES", "INTERNAL", "IS", "ISOMORPHISM", "MATCH", "MAXIMAL", "NEXT", "NOT", "NOW", "NULL", "ON", "ONE", "OPTIONAL", "OR", "ORDER",
-  "OUTPUT", "PARTITION", "PATH", "PATTERN", "PER", "QUERY", "REPORT", "RETURN", "SELECT", "SEQ", "SIMULATION", "SKIP", "SLIDE", "STARTS",
-  "TILL", "TIMEOUT", "TRUE", "UNDER", "VIEW", "WHERE", "WINDOW", "WITH", "WITHIN",
+  "ALL", "AND", "ANY", "AS", "BY", "CHANGES", "CONSTRUCT", "DESCRIPTION", "DISTINCT", "DUAL", "EDGE", "EVERY", "EXISTS", "FALSE", "GRAPH", "IN", "INPUT",
+  "INSTANCES", "INTERNAL", "IS", "ISOMORPHISM", "MATCH", "MAXIMAL", "MESSAGE", "NEXT", "NOT", "NOW", "NULL", "ON", "ONE", "OPTIONAL", "OR", "ORDER",
+  "OUTPUT", "PARTITION", "PATH", "PATTERN", "PER", "QUERY", "REPORT", "RETURN", "SELECT", "SEQ", "SEVERITY", "SIMULATION", "SKIP", "SLIDE", "STARTS",
+  "TAGS", "TILL", "TIMEOUT", "TRUE", "UNDER", "VIEW", "WHERE", "WINDOW", "WITH", "WITHIN",
 ];
 
 export const STREAM_WORDS = [

@@ -98,6 +98,14 @@ def fill_template(template: Iterable[str | Placeholder], match: Mapping[str, obj
     return "".join(each if isinstance(each, str) else _show(_value(match, each.name)) for each in template)
 
 
+def render_message(template: str, match: Mapping[str, object]) -> str | None:
+    """Return the message of a match record; None where the template cannot be read, which a registration refuses."""
+    try:
+        return fill_template(parse_template(template), match)
+    except TemplateError:
+        return None
+
+
 def _value(match: Mapping[str, object], name: str) -> object:
     fields = match.get("fields")
     if isinstance(fields, dict) and name in fields:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from graphtide_core.annotations import NO_ANNOTATIONS, Annotations
 from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
@@ -52,6 +53,7 @@ class LabelPattern:
     stream: StreamName
     window: Duration
     version: int = 1
+    annotations: Annotations = NO_ANNOTATIONS
     family: ClassVar[str] = "labelled"
     attributes: ClassVar[tuple[str, ...]] = ()
     is_view: ClassVar[bool] = False

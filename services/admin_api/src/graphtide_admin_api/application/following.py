@@ -67,6 +67,53 @@ class WhileAllowed:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A match, and the place that a reader who has seen it continues after.
+
+    Where all patterns are followed, it says how far every partition was.
+    """
+
+    place: Place | Places
+    match: Kept
+
+    @property
+    def body(self) -> bytes:
+        """The match record as JSON."""
+        return self.match.body
+
+
+class FollowsMatches(Follows, Protocol):
+    """Gives matches as they come, and of which pattern they are."""
+
+    def take(self) -> Sequence[Followed]:
+        """Return what follows and is there, up to a bound; raises as that of `Follows`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    place: Place | Places
+    body: bytes
+
+
+class AsListed:
+    """Follows matches, and gives each as a list of matches shows it."""
+
+    def __init__(self, following: FollowsMatches, show: Callable[[Kept], bytes]) -> None:
+        """Show each by a function."""
+        self._following = following
+        self._show = show
+
+    def take(self) -> Sequence[Event]:
+        """Return what follows.
+
+        Raises:
+            TransientError: the log does not answer, or what is shown beside matches was not read yet.
+        """
+        return [_Listed(each.place, self._show(each.match)) for each in self._following.take()]
+
+
 class Following:
     """Follows one pattern; for one thread at once."""
 
@@ -78,7 +125,7 @@ class Following:
         self._name = name
         self._after = after
 
-    def take(self) -> list[Kept]:
+    def take(self) -> list[Followed]:
         """Return what follows and is there, up to a bound; may read the log.
 
         Raises:
@@ -88,19 +135,11 @@ class Following:
         if found is None and self._after is not None:
             # What was read without finding any is not read again.
             read, self._after = from_the_log(self._log, self._topic, self._name, self._after, _MOST)
-            return read
+            return [Followed(each.place, each) for each in read]
         found = (found or [])[:_MOST]
         if found:
             self._after = found[-1].place
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class OfAll:
-    """A match of any pattern; its place says how far every partition was followed."""
-
-    place: Places
-    body: bytes
+        return [Followed(each.place, each) for each in found]
 
 
 class FollowingAll:
@@ -119,7 +158,7 @@ class FollowingAll:
         self._after = dict(after.offsets)
         self._may_read = may_read
 
-    def take(self) -> list[OfAll]:
+    def take(self) -> list[Followed]:
         """Return what follows and is there, up to a bound; may read the log.
 
         Raises:
@@ -133,10 +172,10 @@ class FollowingAll:
         self._after = reached
         return emitted
 
-    def _emitted(self, found: list[Kept]) -> list[OfAll]:
+    def _emitted(self, found: list[Kept]) -> list[Followed]:
         emitted = []
         for each in found:
             self._after[each.place.partition] = each.place.offset
             if self._may_read is None or self._may_read(each.pattern):
-                emitted.append(OfAll(Places(dict(self._after)), each.body))
+                emitted.append(Followed(Places(dict(self._after)), each))
         return emitted

@@ -14,7 +14,7 @@ from graphtide_query.families import family_of
 from graphtide_query.layout import PatternGraph
 from graphtide_serving.described import describe
 from graphtide_wire.bodies import TIME
-from graphtide_wire.bodies.matches import MATCH, Acknowledgement
+from graphtide_wire.bodies.matches import MATCH, SHOWN_WITH_A_MATCH, Acknowledgement, ReportedMatch
 from graphtide_wire.bodies.patterns import Limits, PartOfPattern, Pattern, Placement, PlanCounts
 from graphtide_wire.control import AnnotationsForm, PatternRecord, PlanRecord
 from graphtide_wire.plan_changes import PlanChangeRecord
@@ -217,26 +217,25 @@ class MatchDetails(BaseModel):
     A name has a list of them in a component and in an iteration. The edges of a path that a result returns are under `path`.
     """
 
-    model_config = like(
-        {"place": "0-17", "match": MATCH, "edges": {"x": _EDGE, "y": None}, "acknowledgement": None, "muted": None}
-    )
+    model_config = like({"place": "0-17", "match": MATCH, "edges": {"x": _EDGE, "y": None}, **SHOWN_WITH_A_MATCH})
 
     place: str
     match: JsonValue
     edges: dict[str, EdgeOut | list[EdgeOut | None] | None]
     acknowledgement: describe(Acknowledgement) | None  # type: ignore[valid-type]  # a model made of the body
     muted: str | None
+    severity: str | None
+    message: str | None
 
     @classmethod
-    def of(cls, place: str, shown: Shown, acknowledgement: Acknowledgement | None, muted: str | None) -> MatchDetails:
-        """Return a match as it is shown at a place, with what people said of it."""
+    def of(cls, reported: ReportedMatch, shown: Shown) -> MatchDetails:
+        """Return a match as lists show it, with its edges."""
 
         def out(edge: Edge | None) -> EdgeOut | None:
             return None if edge is None else EdgeOut.of(edge)
 
         edges = {name: [out(each) for each in of] if isinstance(of, list) else out(of) for name, of in shown.edges.items()}
-        said = None if acknowledgement is None else msgspec.to_builtins(acknowledgement)
-        return cls(place=place, match=msgspec.json.decode(shown.body), edges=edges, acknowledgement=said, muted=muted)
+        return cls(edges=edges, **msgspec.json.decode(msgspec.json.encode(reported)))
 
 
 class VersionOut(BaseModel):

@@ -7,14 +7,16 @@ from typing import Annotated, Any, Final
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from graphtide_core.message_template import render_message
 from graphtide_serving.access.guard import known_caller
 from graphtide_serving.access.rights import READ_MATCHES
 from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies.matches import Acknowledgement, MatchesPage, ReportedMatch
+from graphtide_wire.control import AnnotationsForm
 from graphtide_wire.place import Place, Places
 from pydantic.json_schema import SkipJsonSchema
 
-from graphtide_admin_api.application.following import Following, FollowingAll, Follows, WhileAllowed
+from graphtide_admin_api.application.following import AsListed, Following, FollowingAll, Follows, FollowsMatches, WhileAllowed
 from graphtide_admin_api.application.matches import Kept, Wanted, older
 from graphtide_admin_api.application.pages import Page
 from graphtide_admin_api.domain.problems import ProblemError
@@ -28,6 +30,9 @@ AfterQuery = Annotated[
     str | SkipJsonSchema[None], Query(description="The same, for clients that can send no header.", examples=["0-17"])
 ]
 LastQuery = Annotated[int, Query(ge=0, le=1_000, description="Matches reported before that come first.")]
+ListedQuery = Annotated[
+    bool, Query(description="Send each as a list of matches shows it: with its place, marks, severity and message.")
+]
 Since = Annotated[Ticks | SkipJsonSchema[None], Query(alias="from", description="Detected at this time or later.")]
 Until = Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Detected before this time.")]
 
@@ -92,6 +97,8 @@ def _add_routes_of_all(routes: APIRouter, parts: Parts, streams: EventStreams) -
         last_event_id: LastEventId = None,
         after: AfterQuery = None,
         last: LastQuery = 0,
+        *,
+        listed: ListedQuery = False,
         ticket: TicketQuery = None,  # noqa: ARG001 - looked at before anything else
     ) -> EventsResponse:
         """Send matches and retractions of all patterns, as those of one are sent; `query` in a record names its pattern.
@@ -105,7 +112,8 @@ def _add_routes_of_all(routes: APIRouter, parts: Parts, streams: EventStreams) -
         except ValueError as error:
             raise ProblemError(400, "bad-event-id", str(error)) from error
         may_read = parts.rights.selected(request, READ_MATCHES)
-        return EventsResponse(streams, FollowingAll(parts.log, parts.topics.matches, parts.recent, begin, may_read))
+        following = FollowingAll(parts.log, parts.topics.matches, parts.recent, begin, may_read)
+        return EventsResponse(streams, _as_listed(parts, following) if listed else following)
 
     @routes.post("/tickets", tags=["matches"], status_code=201, dependencies=sees)
     def make_ticket(request: Request, response: Response) -> TicketOut:
@@ -142,12 +150,13 @@ def _add_routes_of_one(everything: APIRouter, parts: Parts, streams: EventStream
         """Return the match at a place, `partition-offset`, with its edges: all that it takes to draw it."""
         record, _ = parts.patterns.get(name)
         try:
-            found = parts.edges.match(record.ordered_streams, name, Place.of(place))
+            at = Place.of(place)
+            found = parts.edges.match(record.ordered_streams, name, at)
         except ValueError as error:
             raise ProblemError(400, "bad-place", str(error)) from error
         if found is None:
             raise ProblemError(404, "not-found", f"pattern {name!r} has no match at {place}")
-        return MatchDetails.of(place, found, *_marks(parts, found.body))
+        return MatchDetails.of(_show_match(parts, Kept(at, found.body, name)), found)
 
     @routes.get(
         "/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS, openapi_extra=BY_TICKET
@@ -159,6 +168,7 @@ def _add_routes_of_one(everything: APIRouter, parts: Parts, streams: EventStream
         last_event_id: LastEventId = None,
         after: AfterQuery = None,
         last: LastQuery = 0,
+        listed: ListedQuery = False,
         ticket: TicketQuery = None,  # noqa: ARG001 - looked at before anything else
     ) -> EventsResponse:
         """Send matches and retractions as they are reported, as server-sent events; ids are `partition-offset`.
@@ -172,20 +182,14 @@ def _add_routes_of_one(everything: APIRouter, parts: Parts, streams: EventStream
             begin = Place.of(seen) if seen else parts.recent.before_newest(name, last)
         except ValueError as error:
             raise ProblemError(400, "bad-event-id", str(error)) from error
-        following: Follows = Following(parts.log, parts.topics.matches, parts.recent, name, begin)
+        matches = Following(parts.log, parts.topics.matches, parts.recent, name, begin)
+        following: Follows = _as_listed(parts, matches) if listed else matches
         may_read = parts.rights.selected(request, READ_MATCHES)
         if may_read is not None:
             following = WhileAllowed(following, lambda: may_read(name))
         return EventsResponse(streams, following)
 
     everything.include_router(routes)
-
-
-class _Named(msgspec.Struct, frozen=True):
-    """Of a match record, the pattern and the id."""
-
-    query: str
-    match_id: str
 
 
 def _page(parts: Parts, page: Page[Kept]) -> MatchesPage:
@@ -195,15 +199,21 @@ def _page(parts: Parts, page: Page[Kept]) -> MatchesPage:
     )
 
 
+def _as_listed(parts: Parts, following: FollowsMatches) -> AsListed:
+    return AsListed(following, lambda kept: msgspec.json.encode(_show_match(parts, kept)))
+
+
 def _show_match(parts: Parts, kept: Kept) -> ReportedMatch:
-    acknowledgement, muted = _marks(parts, kept.body)
+    """Return a match with what people said of it, and what its pattern says."""
+    match = msgspec.json.decode(kept.body)
+    found, muted = parts.marks.of_match(kept.pattern, match["match_id"], kept.body)
+    pattern = parts.view.pattern(kept.pattern)
+    said = AnnotationsForm() if pattern is None or pattern.annotations is msgspec.UNSET else pattern.annotations
     return ReportedMatch(
-        place=str(kept.place), match=msgspec.json.decode(kept.body), acknowledgement=acknowledgement, muted=muted
+        place=str(kept.place),
+        match=match,
+        acknowledgement=None if found is None else Acknowledgement(note=found.note, by=found.by, at=found.at),
+        muted=muted,
+        severity=said.severity,
+        message=None if said.message is None else render_message(said.message, match),
     )
-
-
-def _marks(parts: Parts, body: bytes) -> tuple[Acknowledgement | None, str | None]:
-    """Return the acknowledgement of a match, and the id of a mute that covers it."""
-    named = msgspec.json.decode(body, type=_Named)
-    found, muted = parts.marks.of_match(named.query, named.match_id, body)
-    return None if found is None else Acknowledgement(note=found.note, by=found.by, at=found.at), muted

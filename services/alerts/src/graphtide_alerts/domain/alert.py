@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from graphtide_core.message_template import TemplateError, fill_template, parse_template
+from graphtide_core.message_template import render_message
 
 if TYPE_CHECKING:
     from graphtide_wire.control import AnnotationsForm
@@ -64,15 +64,7 @@ def _message(match: dict[str, Any], said: AnnotationsForm, target: TargetRecord)
     usual = f"{match['query']} matched"
     names = {"pattern": match["query"], "severity": said.severity, "description": said.description}
     fields = match.get("fields") or {}
-    own = _fill(said.message, match) if said.message is not None else usual
+    own = render_message(said.message, match) if said.message is not None else usual
     if target.template is None:
         return own or usual
-    return _fill(target.template, {**match, "fields": {**names, "message": own, **fields}}) or usual
-
-
-def _fill(template: str, match: dict[str, Any]) -> str | None:
-    """Return the text; None where the template cannot be read, which a registration refuses."""
-    try:
-        return fill_template(parse_template(template), match)
-    except TemplateError:
-        return None
+    return render_message(target.template, {**match, "fields": {**names, "message": own, **fields}}) or usual

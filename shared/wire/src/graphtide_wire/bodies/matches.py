@@ -22,6 +22,14 @@ MATCH: Final[dict[str, Any]] = {
 }
 """A match in examples."""
 
+SHOWN_WITH_A_MATCH: Final[dict[str, Any]] = {
+    "acknowledgement": None,
+    "muted": None,
+    "severity": "high",
+    "message": "10.0.0.7 reached two hosts",
+}
+"""What people read beside a match, in examples."""
+
 _RESULT: Final[dict[str, Any]] = {
     "match_id": "67213523c5049fe4b389d4eb2eeafcbb",
     "query": "notify",
@@ -48,17 +56,21 @@ class Acknowledgement(Body, frozen=True, kw_only=True):
 
 
 class ReportedMatch(Body, frozen=True, kw_only=True):
-    """A match record and its place, `partition-offset`; its acknowledgement, and the id of a mute that covers it, or null."""
+    """A match record and its place, `partition-offset`, and what people read beside it.
+
+    `acknowledgement` and `muted`, the id of a mute that covers it, are null where there is none. `severity` and `message` are
+    by what its pattern says now, and null where it says nothing.
+    """
 
     schema: ClassVar[str | None] = "MatchOut"
-    examples: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"place": "0-17", "match": MATCH, "acknowledgement": None, "muted": None},
-    )
+    examples: ClassVar[tuple[dict[str, Any], ...]] = ({"place": "0-17", "match": MATCH, **SHOWN_WITH_A_MATCH},)
 
     place: str
     match: msgspec.Raw
     acknowledgement: Acknowledgement | None = None
     muted: str | None = None
+    severity: str | None = None
+    message: str | None = None
 
 
 class MatchesPage(Body, frozen=True, kw_only=True):
@@ -66,7 +78,7 @@ class MatchesPage(Body, frozen=True, kw_only=True):
 
     schema: ClassVar[str | None] = "MatchesOut"
     examples: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"matches": [{"place": "0-17", "match": MATCH, "acknowledgement": None, "muted": None}], "next": "0-17"},
+        {"matches": [{"place": "0-17", "match": MATCH, **SHOWN_WITH_A_MATCH}], "next": "0-17"},
     )
 
     matches: list[ReportedMatch]
