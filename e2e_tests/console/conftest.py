@@ -62,7 +62,16 @@ def _missing() -> str | None:
 
 
 @pytest.fixture(scope="module")
-def empty() -> Iterator[ServedConsole]:
+def alert_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the folder of files of alerts; the deployments of a module have it."""
+    folder = tmp_path_factory.mktemp("alerts")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("GRAPHTIDE_ALERTS_FILES", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def empty(alert_files: Path) -> Iterator[ServedConsole]:
     """Return a deployment without streams and patterns."""
     with serve(application(DevOptions(lateness=0))) as url, httpx2.Client(base_url=url, timeout=60) as http:
         wait_until(lambda: http.get("/readyz").status_code == 200, 120, pause=0.1)
@@ -74,18 +83,23 @@ MATCH (v)-[a:http]->(w), (w)-[b:http]->(v), (v)-[c:tcp]->(s), (s)-[d:tcp]->(v), 
 WHERE e.bytes > 1000000
 ORDER a < b < c < d < e
 ON flows WINDOW 10m
+DESCRIPTION 'A host fetches a page, and then sends more than a megabyte to another host.'
+SEVERITY high
+TAGS 'exfiltration', 'network'
+MESSAGE '{v.id} fetched a page from {w.id}, and sent much to {s.id}'
 """
 RELAY: Final = "PATTERN relay MATCH (a)-[x:http]->(b)-[y:dns]->(c) ORDER x < y ON flows WINDOW 1m"
 
 
 @pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedConsole]:
-    """Return a deployment with a stream of flows, two patterns and their matches, and a dead letter."""
+def deployment(tmp_path_factory: pytest.TempPathFactory, alert_files: Path) -> Iterator[ServedConsole]:
+    """Return a deployment with a stream of flows, two patterns and their matches, a dead letter and a target of alerts."""
     stream = GENERATORS["network"](Recipe(seed=5, records=4_000, planted=6, decoys=6))
     lines = _csv_of(stream, tmp_path_factory.mktemp("flows"))
     with serve(application(DevOptions(lateness=0))) as url, httpx2.Client(base_url=url, timeout=60) as http:
         wait_until(lambda: http.get("/readyz").status_code == 200, 120, pause=0.1)
         made = ServedConsole(url, http, planted=len(stream.planted))
+        made.http.put("/api/v1/targets/on-call", json={"kind": "file", "address": "on-call.jsonl"}).raise_for_status()
         made.register(EXFILTRATION)
         made.register(RELAY)
         made.send("flows", lines, type="text/csv")

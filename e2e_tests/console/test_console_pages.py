@@ -35,11 +35,12 @@ PAGES: Final = {
     "editor": "/editor/exfiltration",
     "matches": "/matches",
     "match": "/matches/exfiltration/{place}",
+    "alerts": "/alerts",
     "history": "/history",
     "operations": "/operations",
     "access": "/access",
 }
-SHOWN: Final = {"overview", "editor", "match", "statement", "plan"}
+SHOWN: Final = {"overview", "editor", "match", "statement", "plan", "alerts"}
 """Pages whose pictures the documentation has."""
 
 PAGE_NAMES: Final = tuple(PAGES)

@@ -117,6 +117,45 @@ def decide(empty: ServedConsole, page: Page) -> None:
     expect(page.get_by_role("heading", name="Mutes")).to_have_count(0)
 
 
+def test_somebody_is_alerted_of_severe_matches(empty: ServedConsole, alert_files: Path, page: Page) -> None:
+    page.goto(f"{empty.url}/console/alerts")
+    page.get_by_role("button", name="New target").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Name", exact=True).fill("on-call")
+    form.get_by_label("Kind").select_option("file")
+    form.get_by_label("Name of a file").fill("../on-call")
+    form.get_by_label("Least severity").select_option("high")
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_role("alert")).to_contain_text("is not the name of a file")
+    form.get_by_label("Name of a file").fill("on-call.jsonl")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("cell", name="file: on-call.jsonl")).to_be_visible()
+
+    for name, severity in (("loud", "critical"), ("quiet", "low")):
+        text = (
+            f"PATTERN {name} MATCH (a)-[x:{name}]->(b) ON rings WINDOW 1h SEVERITY {severity} MESSAGE '{{a.id}} rings {{b.id}}'"
+        )
+        empty.register(text)
+    empty.send("rings", "".join(f'{{"ts":1,"src":"ann","dst":"bob","label":"{name}"}}\n' for name in ("loud", "quiet")))
+    expect(page.get_by_role("row").filter(has_text="on-call").get_by_role("cell").nth(4)).to_have_text("1")
+    (alert,) = (json.loads(line) for line in (alert_files / "on-call.jsonl").read_text().splitlines())
+    assert (alert["pattern"], alert["severity"], alert["message"]) == ("loud", "critical", "ann rings bob")
+
+    # The matches of both are seen as sentences, or those of one severity alone.
+    page.get_by_role("link", name="Matches").click()
+    expect(page.get_by_role("row").filter(has_text="ann rings bob")).to_have_count(2)
+    page.get_by_label("Severity").select_option("high")
+    expect(page.get_by_role("row").filter(has_text="ann rings bob")).to_have_count(1)
+    page.get_by_text("ann rings bob").click()
+    expect(page.get_by_role("heading", name="Match of loud")).to_be_visible()
+    expect(page.get_by_text("critical", exact=True)).to_be_visible()
+
+    page.get_by_role("link", name="Alerts").click()
+    page.get_by_role("button", name="Delete on-call").click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_text("Nobody is alerted yet.")).to_be_visible()
+
+
 def test_somebody_finds_out_why_nothing_matched(empty: ServedConsole, page: Page) -> None:
     empty.register("PATTERN why MATCH (a)-[x:asks]->(b)-[y:answers]->(a) ORDER x < y ON talk WINDOW 1h")
     empty.send("talk", "".join(f'{{"ts":{n},"src":"a{n}","dst":"b","label":"asks"}}\n' for n in range(1, 6)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide_admin_api.application import targets
-from graphtide_wire.targets import decode_target
+from graphtide_wire.targets import AlertCounts, decode_target, encode_counts
 from graphtide_wire.topics import Topics
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from conftest import Deployment
@@ -37,6 +39,19 @@ def test_a_target_is_made_replaced_and_deleted(deployment: Deployment) -> None:
     assert deployment.http.get(PATH).json()["code"] == "not-found"
     assert deployment.http.delete(PATH).status_code == 404
     assert deployment.http.get("/api/v1/targets").json() == {"targets": []}
+
+
+def test_a_target_is_shown_with_its_counts(deployment: Deployment) -> None:
+    made = deployment.http.put(PATH, json=HOOK)
+    assert made.json()["counts"] is None
+    at = datetime.fromisoformat(made.json()["created_at"])
+    counts = AlertCounts(target="ops", created_at=at, accepted=9, delivered=5, dead=1, muted=2, summed=1, retried=4)
+    of_another = replace(counts, created_at=at - timedelta(1), accepted=100)
+    for each, is_shown in ((counts, True), (of_another, False)):
+        message = encode_counts(TOPICS.alert_counts, each)
+        deployment.write(message.topic, message.key, message.value)
+        shown = {"accepted": 9, "delivered": 5, "dead": 1, "muted": 2, "summed": 1, "retried": 4}
+        assert deployment.http.get(PATH).json()["counts"] == (shown if is_shown else None)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ const Pattern = lazy(() => import("./pages/Pattern"));
 const Editor = lazy(() => import("./pages/Editor"));
 const Matches = lazy(() => import("./pages/Matches"));
 const Match = lazy(() => import("./pages/Match"));
+const Alerts = lazy(() => import("./pages/Alerts"));
 const History = lazy(() => import("./pages/History"));
 const Operations = lazy(() => import("./pages/Operations"));
 const Access = lazy(() => import("./pages/Access"));
@@ -31,6 +32,7 @@ const PAGES: [string, string, string][] = [
   ["patterns", "Patterns", "p"],
   ["editor", "Editor", "e"],
   ["matches", "Matches", "m"],
+  ["alerts", "Alerts", "t"],
   ["history", "History", "h"],
   ["operations", "Operations", "r"],
   ["access", "Access", "a"],
@@ -53,6 +55,8 @@ function page(parts: string[], query: URLSearchParams, configuration: Configurat
       ) : (
         <Matches query={query} />
       );
+    case "alerts":
+      return <Alerts />;
     case "history":
       return <History />;
     case "operations":

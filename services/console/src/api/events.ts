@@ -1,6 +1,6 @@
 /** Matches as they come: server-sent events, opened with a ticket because a browser sends no headers with them. */
 
-import { ask } from "./client";
+import { ask, type Schemas } from "./client";
 import { sentenceOf } from "./problems";
 
 export interface MatchRecord {
@@ -16,11 +16,8 @@ export interface MatchRecord {
   [member: string]: unknown;
 }
 
-export interface PlacedMatch {
-  /** Where the record is in the log: of all patterns, a place in every partition. */
-  place: string;
-  match: MatchRecord;
-}
+/** A match as lists show it: its place in the log, and what people read beside it. */
+export type PlacedMatch = Omit<Schemas["MatchOut"], "match"> & { match: MatchRecord };
 
 export type Connection = "opening" | "open" | { failed: string };
 
@@ -56,7 +53,7 @@ export function followMatches(
     try {
       const { ticket } = await ask<{ ticket: string }>("/api/v1/tickets", { method: "POST" });
       if (ended) return;
-      const query = new URLSearchParams({ ticket, ...(after === null ? { last: String(last) } : { after }) });
+      const query = new URLSearchParams({ ticket, listed: "true", ...(after === null ? { last: String(last) } : { after }) });
       source = new EventSource(`${path}?${query}`);
     } catch (error) {
       onConnection({ failed: sentenceOf(error) });
@@ -69,7 +66,7 @@ export function followMatches(
     };
     source.addEventListener("match", (event) => {
       after = event.lastEventId;
-      waiting.push({ place: event.lastEventId, match: JSON.parse(event.data) as MatchRecord });
+      waiting.push(JSON.parse(event.data) as PlacedMatch);
       if (frame === 0) frame = requestAnimationFrame(hand);
     });
     source.onerror = () => {

@@ -137,6 +137,8 @@ export interface MatchDetails {
   edges: Record<string, DataEdge | DataEdge[] | null>;
   acknowledgement?: Schemas["AcknowledgementOut"] | null;
   muted?: string | null;
+  severity?: string | null;
+  message?: string | null;
 }
 
 export function useMatch(pattern: string, place: string) {

@@ -6,6 +6,7 @@ import { ask } from "../api/client";
 import { verticesOf } from "../api/triage";
 import { type DataEdge, type MatchDetails, useMatch, usePattern } from "../api/queries";
 import { Answer, download, Facts, Failure, Loading, Notice, Page, Panel } from "../components/basics";
+import { SeverityBadge } from "../components/severity";
 import { attributesOf, edgesOf, graphOf, isOfEdges, missingOf, momentsOf } from "../drawing/evidence";
 import { Timeline } from "../drawing/Timeline";
 import { span, time } from "../format";
@@ -50,6 +51,7 @@ function Details({ pattern, details }: { pattern: string; details: MatchDetails 
   return (
     <>
       <div className="row">
+        <SeverityBadge of={details.severity} />
         <Acknowledgement pattern={pattern} match={match} by={details.acknowledgement?.by ?? null} />
         <Mute pattern={pattern} vertices={[...verticesOf(match)]} isMuted={details.muted != null} />
         <button type="button" onClick={() => download(`${match.match_id}.json`, "application/json", JSON.stringify(details, null, 2))}>
@@ -59,6 +61,7 @@ function Details({ pattern, details }: { pattern: string; details: MatchDetails 
           Copy the link
         </button>
       </div>
+      {details.message && <p className="large">{details.message}</p>}
       {missing > 0 && <Notice tone="warn">The log no longer holds {missing} of its records.</Notice>}
       <div className="halves">
         <Panel title="When">

@@ -2,11 +2,11 @@
 
 import { useEffect, useRef, useState } from "react";
 
-import { ask } from "../api/client";
 import { type Connection, followMatches, type PlacedMatch } from "../api/events";
 import { usePatterns } from "../api/queries";
 import { type Acknowledgement, muteOf, useAcknowledgements, useMutes } from "../api/triage";
-import { Badge, download, Failure, Page, Panel } from "../components/basics";
+import { Badge, download, Page, Panel } from "../components/basics";
+import { isAtLeast, type Severity, SeverityBadge, SeverityChoice } from "../components/severity";
 import { VirtualTable } from "../components/VirtualTable";
 import { count, span, time } from "../format";
 import { address, Link, navigate } from "../router";
@@ -30,7 +30,7 @@ export default function Matches({ query }: { query: URLSearchParams }) {
   const held = useRef(false);
   const waiting = useRef<PlacedMatch[]>([]);
   const [waits, setWaits] = useState(0);
-  const [error, setError] = useState<unknown>(null);
+  const [severity, setSeverity] = useState<Severity | "">("");
   const patterns = usePatterns();
   const mutes = useMutes().data?.mutes ?? [];
   const acknowledged = useAcknowledgements().data ?? NONE;
@@ -66,7 +66,10 @@ export default function Matches({ query }: { query: URLSearchParams }) {
 
   const words = filter.toLowerCase();
   const shown = (found ?? matches).filter(
-    ({ match }) => (words === "" || textOf(match).includes(words)) && (showsMuted || muteOf(match, mutes) === null),
+    (each) =>
+      (words === "" || textOf(each).includes(words)) &&
+      isAtLeast(each.severity, severity) &&
+      (showsMuted || muteOf(each.match, mutes) === null),
   );
   const failed = typeof connection === "object" ? connection.failed : null;
   return (
@@ -78,7 +81,8 @@ export default function Matches({ query }: { query: URLSearchParams }) {
             <option key={each.name}>{each.name}</option>
           ))}
         </select>
-        <input type="search" aria-label="Filter matches" placeholder="Vertex, edge or id" value={filter} onChange={(event) => setFilter(event.target.value)} />
+        <input type="search" aria-label="Filter matches" placeholder="Message, vertex, edge or id" value={filter} onChange={(event) => setFilter(event.target.value)} />
+        <SeverityChoice value={severity} onChoose={setSeverity} />
         <label className="row">
           <input type="checkbox" checked={showsMuted} onChange={(event) => setShowsMuted(event.target.checked)} />
           muted too
@@ -98,7 +102,6 @@ export default function Matches({ query }: { query: URLSearchParams }) {
         </span>
       </div>
       <Search pattern={pattern} onFound={setFound} />
-      {error !== null && <Failure error={error} />}
       <Panel>
         {shown.length === 0 && <p className="muted">{found === null ? "No match yet. It appears here the moment it is complete." : "The log holds no such match."}</p>}
         <VirtualTable
@@ -106,39 +109,21 @@ export default function Matches({ query }: { query: URLSearchParams }) {
           rows={shown}
           keyOf={(each) => `${each.match.query} ${each.match.match_id} ${each.match.kind}`}
           height="70vh"
-          onOpen={(each) => void open(each).catch(setError)}
+          onOpen={({ place, match }) => navigate(address("matches", match.query, place))}
           columns={[
             { title: "Complete at", width: "13rem", cell: ({ match }) => time(match.detected_at) },
             { title: "Pattern", width: "minmax(7rem, 1fr)", cell: ({ match }) => <Link to={address("patterns", match.query)}>{match.query}</Link> },
+            { title: "Severity", width: "6rem", cell: (each) => <SeverityBadge of={each.severity} /> },
             { title: "Decided", width: "8rem", cell: ({ match }) => <Decided match={match} mutes={mutes} acknowledged={acknowledged} /> },
             { title: "Took", width: "5.5rem", isNumber: true, cell: ({ match }) => span(match.last_ts - match.first_ts) },
             { title: "Kind", width: "5rem", cell: ({ match }) => match.kind },
-            { title: "What", width: "minmax(8rem, 3fr)", cell: ({ match }) => subjectOf(match) },
+            { title: "What", width: "minmax(8rem, 3fr)", cell: (each) => each.message ?? subjectOf(each.match) },
           ]}
         />
       </Panel>
       <Mutes />
     </Page>
   );
-}
-
-/** Open a match. An event of all patterns names a place in every partition, so the list of its pattern says where it is. */
-async function open({ place, match }: PlacedMatch): Promise<void> {
-  navigate(address("matches", match.query, place.includes(".") ? await placeIn(match) : place));
-}
-
-async function placeIn(match: PlacedMatch["match"]): Promise<string> {
-  const path = `/api/v1/patterns/${encodeURIComponent(match.query)}/matches`;
-  let cursor: string | null = null;
-  do {
-    const query = new URLSearchParams({ limit: "1000", from: String(match.detected_at), to: String(match.detected_at + 1) });
-    if (cursor !== null) query.set("cursor", cursor);
-    const page: { matches: PlacedMatch[]; next: string | null } = await ask(`${path}?${query}`);
-    const found = page.matches.find((each) => each.match.match_id === match.match_id && each.match.kind === match.kind);
-    if (found !== undefined) return found.place;
-    cursor = page.next;
-  } while (cursor !== null);
-  throw new Error("the log no longer holds this match");
 }
 
 function newest(known: PlacedMatch[], more: PlacedMatch[]): PlacedMatch[] {
@@ -161,8 +146,8 @@ function subjectOf(match: PlacedMatch["match"]): string {
   return [match.src, match.dst].filter((each) => typeof each === "string").join(" → ");
 }
 
-function textOf(match: PlacedMatch["match"]): string {
-  return JSON.stringify(match).toLowerCase();
+function textOf({ match, message }: PlacedMatch): string {
+  return `${message ?? ""} ${JSON.stringify(match)}`.toLowerCase();
 }
 
 function csvOf(matches: PlacedMatch[]): string {
@@ -172,8 +157,10 @@ function csvOf(matches: PlacedMatch[]): string {
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return `"${safe.replaceAll('"', '""')}"`;
   };
-  const rows = matches.map(({ match }) =>
-    [match.match_id, match.query, match.kind, match.detected_at, match.first_ts, match.last_ts, match.vertices, match.edges ?? match.events].map(cell).join(","),
+  const rows = matches.map(({ match, severity, message }) =>
+    [match.match_id, match.query, match.kind, match.detected_at, match.first_ts, match.last_ts, match.vertices, match.edges ?? match.events, severity, message]
+      .map(cell)
+      .join(","),
   );
-  return ["match_id,query,kind,detected_at,first_ts,last_ts,vertices,edges", ...rows].join("\r\n");
+  return ["match_id,query,kind,detected_at,first_ts,last_ts,vertices,edges,severity,message", ...rows].join("\r\n");
 }

@@ -1,13 +1,14 @@
 /** One pattern: its state, plan, partial matches, versions and text. */
 
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 
 import { api, bodyOf } from "../api/client";
 import { useSeries } from "../api/monitoring";
 import { type Pattern as Registered, usePattern } from "../api/queries";
 import { Chart } from "../charts/Chart";
 import { Answer, Dialog, Facts, Failure, Notice, Page, Panel } from "../components/basics";
+import { SeverityBadge } from "../components/severity";
 import { Tabs } from "../components/Tabs";
 import { bytes, count, moment } from "../format";
 import { address, Link, navigate } from "../router";
@@ -54,11 +55,15 @@ function Summary({ of }: { of: Registered }) {
           {each}
         </Notice>
       ))}
+      {of.description && <p>{of.description}</p>}
       <div className="halves">
         <Panel title="State">
           <Facts
             of={[
               ["State", <State key="state" of={of} />],
+              ...(of.severity ? [["Severity", <SeverityBadge key="severity" of={of.severity} />] as [string, ReactNode]] : []),
+              ...(of.tags?.length ? [["Tags", of.tags.join(", ")] as [string, ReactNode]] : []),
+              ...(of.message ? [["Message", of.message] as [string, ReactNode]] : []),
               ["Stream", <Link key="stream" to={address("streams", of.stream)}>{of.stream}</Link>],
               ["Version", String(of.version)],
               ["Matches", <Link key="matches" to={`/matches?pattern=${encodeURIComponent(of.name)}`}>{count(of.figures?.matches)}</Link>],

@@ -6,6 +6,7 @@ import { useSeries } from "../api/monitoring";
 import { type Pattern, usePatterns } from "../api/queries";
 import { Sparkline } from "../charts/Chart";
 import { Answer, Badge, Page, Panel, type Tone } from "../components/basics";
+import { isAtLeast, type Severity, SeverityBadge, SeverityChoice } from "../components/severity";
 import { VirtualTable } from "../components/VirtualTable";
 import { count } from "../format";
 import { address, Link, navigate } from "../router";
@@ -21,8 +22,12 @@ export default function Patterns() {
   const series = useSeries({ names: ["matches"], last: 900 });
   const [filter, setFilter] = useState("");
   const [state, setState] = useState("");
+  const [severity, setSeverity] = useState<Severity | "">("");
   const lines = new Map(series.data?.series.filter((each) => each.pattern !== null).map((each) => [each.pattern!, each.points]));
-  const isWanted = (each: Pattern) => (each.name.includes(filter) || each.stream.includes(filter)) && (state === "" || each.state === state);
+  const isWanted = (each: Pattern) =>
+    [each.name, each.stream, ...(each.tags ?? [])].some((text) => text.includes(filter)) &&
+    (state === "" || each.state === state) &&
+    isAtLeast(each.severity, severity);
   return (
     <Page
       title="Patterns"
@@ -34,13 +39,14 @@ export default function Patterns() {
       }
     >
       <div className="row">
-        <input type="search" aria-label="Filter patterns" placeholder="Filter by name or stream" value={filter} onChange={(event) => setFilter(event.target.value)} />
+        <input type="search" aria-label="Filter patterns" placeholder="Name, stream or tag" value={filter} onChange={(event) => setFilter(event.target.value)} />
         <select aria-label="State" value={state} onChange={(event) => setState(event.target.value)}>
           <option value="">every state</option>
           {Object.keys(TONES).map((each) => (
             <option key={each}>{each}</option>
           ))}
         </select>
+        <SeverityChoice value={severity} onChoose={setSeverity} />
         <span className="muted" role="status">
           {patterns.data ? `${count(patterns.data.filter(isWanted).length)} of ${count(patterns.data.length)}` : ""}
         </span>
@@ -56,6 +62,7 @@ export default function Patterns() {
               columns={[
                 { title: "Pattern", width: "minmax(8rem, 2fr)", cell: (each) => <Link to={address("patterns", each.name)}>{each.name}</Link> },
                 { title: "State", width: "6rem", cell: (each) => <State of={each} /> },
+                { title: "Severity", width: "6rem", cell: (each) => <SeverityBadge of={each.severity} /> },
                 { title: "Stream", width: "minmax(5rem, 1fr)", cell: (each) => <Link to={address("streams", each.stream)}>{each.stream}</Link> },
                 { title: "Matches", width: "6rem", isNumber: true, cell: (each) => count(each.figures?.matches) },
                 {

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import re
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError
 from graphtide_core.message_template import parse_template
 from graphtide_core.outbound_addresses import RefusedAddressError, check_host, parse_url
 from graphtide_log.follower import Follower
-from graphtide_wire.targets import TargetRecord, decode_target, encode_end_of_target, encode_target
+from graphtide_wire.targets import AlertCounts, TargetRecord, decode_counts, decode_target, encode_end_of_target, encode_target
 from msgspec.structs import replace
 
 from graphtide_admin_api.domain.problems import ProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from datetime import datetime
+
     from graphtide_core.outbound_addresses import AllowedAddresses, Resolve
     from graphtide_core.ports.clock import Clock
-    from graphtide_core.ports.log import Log, Message
+    from graphtide_core.ports.log import Log, Message, Record
     from graphtide_wire.topics import Topics
 
 MOST_TARGETS: Final = 100
 
 _FILE: Final = re.compile("[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _FLUSH_SECONDS: Final = 10.0
+_R = TypeVar("_R")
 
 
 class Targets:
@@ -40,15 +44,11 @@ class Targets:
 
     def all(self) -> list[TargetRecord]:
         """Return the targets, by their names."""
-        self._log.admin().ensure(self._topics.of_deployment())
-        found: dict[bytes, TargetRecord] = {}
-        with closing(Follower(self._log, self._topics.targets)) as follower:
-            for record in follower.to_the_end():
-                found.pop(record.key or b"", None)
-                if record.value is not None:
-                    with suppress(PoisonRecordError):
-                        found[record.key or b""] = decode_target(record)
-        return sorted(found.values(), key=lambda each: each.name)
+        return sorted(self._newest(self._topics.targets, decode_target), key=lambda each: each.name)
+
+    def counts(self) -> dict[tuple[str, datetime], AlertCounts]:
+        """Return what became of the matches for each target, by its name and when it was made."""
+        return {(each.target, each.created_at): each for each in self._newest(self._topics.alert_counts, decode_counts)}
 
     def get(self, name: str) -> TargetRecord:
         """Return a target.
@@ -99,6 +99,18 @@ class Targets:
             raise ProblemError(
                 422, "invalid-target", f"{given.address!r} is not the name of a file: up to 100 of A-Z a-z 0-9 . _ -"
             )
+
+    def _newest(self, topic: str, decode: Callable[[Record], _R]) -> Collection[_R]:
+        """Return the newest record of each key of a topic; one that cannot be read counts as none."""
+        self._log.admin().ensure(self._topics.of_deployment())
+        found: dict[bytes, _R] = {}
+        with closing(Follower(self._log, topic)) as follower:
+            for record in follower.to_the_end():
+                found.pop(record.key or b"", None)
+                if record.value is not None:
+                    with suppress(PoisonRecordError):
+                        found[record.key or b""] = decode(record)
+        return found.values()
 
     def _ends(self) -> tuple[int, ...]:
         with closing(self._log.reader(None)) as reader:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends, Path, Response
 from graphtide_serving.access.rights import ADMIN
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies import TIME
-from graphtide_wire.targets import MOST_TEXT, TargetRecord
+from graphtide_wire.targets import MOST_TEXT, AlertCounts, TargetRecord
 from pydantic import BaseModel, Field
 
 from graphtide_admin_api.entrypoints.forms import Strict, like
@@ -25,6 +25,8 @@ _TARGET: Final = {
     "retractions": False,
     "secret": "on-call.key",
 }
+
+_COUNTS: Final = {"accepted": 120, "delivered": 117, "dead": 1, "muted": 2, "summed": 0, "retried": 5}
 
 TargetNamePath = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", description="Name of the target.")]
 _Kind = Literal["webhook", "slack", "teams", "elasticsearch", "file"]
@@ -46,10 +48,23 @@ class TargetIn(Strict):
     secret: Annotated[str, Field(pattern="^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")] | None = None
 
 
-class TargetOut(BaseModel):
-    """A target."""
+class AlertCountsOut(BaseModel):
+    """What became of the matches for a target: `accepted` is the sum of those delivered, dead, muted and summed up."""
 
-    model_config = like({"name": "on-call", **_TARGET, "created_at": TIME})
+    model_config = like(_COUNTS)
+
+    accepted: int
+    delivered: int
+    dead: int
+    muted: int
+    summed: Annotated[int, Field(description="Matches over the rate, which one message sums up.")]
+    retried: Annotated[int, Field(description="Attempts that failed and were repeated.")]
+
+
+class TargetOut(BaseModel):
+    """A target; `counts` is null until something was delivered or given up."""
+
+    model_config = like({"name": "on-call", **_TARGET, "created_at": TIME, "counts": _COUNTS})
 
     name: str
     kind: _Kind
@@ -61,11 +76,18 @@ class TargetOut(BaseModel):
     retractions: bool
     secret: str | None
     created_at: datetime
+    counts: AlertCountsOut | None
 
     @classmethod
-    def of(cls, target: TargetRecord) -> TargetOut:
+    def of(cls, target: TargetRecord, counts: AlertCounts | None) -> TargetOut:
         """Return what is shown of a target."""
-        return cls(**{name: getattr(target, name) for name in cls.model_fields})
+        shown = None if counts is None else AlertCountsOut(**_members(counts, AlertCountsOut))
+        return cls(**_members(target, cls), counts=shown)
+
+
+def _members(record: object, model: type[BaseModel]) -> dict[str, Any]:
+    """Return what a model shows of a record, by name."""
+    return {name: getattr(record, name) for name in model.model_fields if hasattr(record, name)}
 
 
 class TargetsOut(BaseModel):
@@ -79,15 +101,19 @@ def router(parts: Parts) -> APIRouter:
     routes = APIRouter(prefix="/api/v1/targets", tags=["alerts"], route_class=JsonRoute)
     administers = [Depends(parts.requires(ADMIN))]
 
+    def show(targets: list[TargetRecord]) -> list[TargetOut]:
+        counts = parts.targets.counts()
+        return [TargetOut.of(each, counts.get((each.name, each.created_at))) for each in targets]
+
     @routes.get("", dependencies=administers)
     def list_targets() -> TargetsOut:
-        """Return the targets of alerts."""
-        return TargetsOut(targets=[TargetOut.of(each) for each in parts.targets.all()])
+        """Return the targets of alerts, with what became of the matches for each."""
+        return TargetsOut(targets=show(parts.targets.all()))
 
     @routes.get("/{target}", dependencies=administers)
     def get_target(target: TargetNamePath) -> TargetOut:
         """Return a target of alerts."""
-        return TargetOut.of(parts.targets.get(target))
+        return show([parts.targets.get(target)])[0]
 
     @routes.put("/{target}", dependencies=administers)
     def put_target(target: TargetNamePath, given: TargetIn, response: Response) -> TargetOut:
@@ -96,7 +122,7 @@ def router(parts: Parts) -> APIRouter:
         made, is_new = parts.targets.put(record)
         if is_new:
             response.status_code = 201
-        return TargetOut.of(made)
+        return show([made])[0]
 
     @routes.delete("/{target}", status_code=204, dependencies=administers)
     def delete_target(target: TargetNamePath) -> None:

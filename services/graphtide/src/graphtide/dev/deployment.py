@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from graphtide_admin_api.bootstrap import assemble
 from graphtide_admin_api.settings import AdminApiSettings
-from graphtide_alerts.bootstrap import feed
+from graphtide_alerts.bootstrap import feed as alerts
 from graphtide_alerts.settings import AlertsSettings
 from graphtide_backfill.bootstrap import operations_in_process as backfills
 from graphtide_backfill.settings import BackfillSettings
@@ -114,7 +114,7 @@ def application(options: DevOptions) -> FastAPI:
             planner(PlannerSettings(), log),
             counter(StatisticsSettings(), log),
             match_counter(StatisticsSettings(), log),
-            feed(AlertsSettings(), log),
+            alerts(AlertsSettings(), log),
             matcher_timing(TimingSettings(linger_seconds=0.05, profile=profile), log, checkpoints, partial_matches),
             matcher_algebra(AlgebraSettings(linger_seconds=0.05, profile=profile), log, checkpoints, partial_matches),
             matcher_event_pattern(
