@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from graphtide_query import parse
+
 ROOT: Final = Path(__file__).parents[2]
 GRAMMARS: Final = ROOT / "shared/query/src/graphtide_query/language"
 
@@ -29,3 +31,10 @@ def test_the_editor_knows_the_words_of_the_grammar() -> None:
     assert {"MATCH", "ORDER", "WINDOW"} <= read_grammar("grammar.lark")
     assert read_list("PATTERN_WORDS") == read_grammar("grammar.lark")
     assert read_list("STREAM_WORDS") == read_grammar("streams.lark")
+
+
+def test_recipes_are_patterns() -> None:
+    recipes = (ROOT / "services/console/src/recipes.ts").read_text("utf-8")
+    texts = re.findall(r"text: `(.*?)`", recipes, re.DOTALL)
+    assert len(texts) == recipes.count("text:") - 1 > 3  # one is the type's
+    assert [len(parse(each)) for each in texts] == [1] * len(texts)

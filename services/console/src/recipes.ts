@@ -14,7 +14,12 @@ export const RECIPES: Recipe[] = [
 MATCH (v)-[a:http]->(w), (w)-[b:http]->(v), (v)-[c:tcp]->(s), (s)-[d:tcp]->(v), (v)-[e:tcp]->(s)
 WHERE e.bytes > 1000000
 ORDER a < b < c < d < e
+RETURN e.bytes
 ON flows WINDOW 10m
+DESCRIPTION 'A host visits a page, gets a command, and sends more than a megabyte to another host.'
+SEVERITY critical
+TAGS 'exfiltration', 'network'
+MESSAGE '{v.id} sent {e.bytes} bytes to {s.id} after it visited {w.id}'
 `,
   },
   {
@@ -24,7 +29,12 @@ ON flows WINDOW 10m
 SEQ(f:failed{3,}, s:success)
 PARTITION BY user
 SKIP TILL NEXT
+RETURN s.user
 ON logins WITHIN 10m
+DESCRIPTION 'Log-ins of one user fail, then one succeeds.'
+SEVERITY high
+TAGS 'log-in'
+MESSAGE 'somebody guessed the password of {s.user}'
 `,
   },
   {

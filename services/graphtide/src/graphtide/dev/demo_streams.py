@@ -42,17 +42,29 @@ PATTERNS: Final = (
 MATCH (v:ip)-[a:http]->(w:ip), (w)-[b:http]->(v), (v)-[c:tcp]->(s:ip), (s)-[d:tcp]->(v), (v)-[e:tcp]->(s)
 WHERE e.bytes > 1000000
 ORDER a < b < c < d < e
+RETURN e.bytes
 ON flows WINDOW 10m
+DESCRIPTION 'A host visits a page, gets a command, and sends more than a megabyte to another host.'
+SEVERITY critical
+TAGS 'exfiltration', 'network'
+MESSAGE '{v.id} sent {e.bytes} bytes to {s.id} after it visited {w.id}'
 """,
     """PATTERN brute_force
 SEQ(NOT before:failed, f:failed{3,}, s:success)
 PARTITION BY user
 SKIP TILL NEXT
+RETURN s.user
 ON logins WITHIN 10m
+DESCRIPTION 'Log-ins of one user fail, then one succeeds.'
+SEVERITY high
+TAGS 'log-in'
+MESSAGE 'somebody guessed the password of {s.user}'
 """,
     """QUERY resolved
 resolved(x, z) <- dns(x, y), tcp(y, z).
 ON flows WINDOW(5m)
+SEVERITY info
+MESSAGE '{src.id} may know {dst.id} by name'
 """,
 )
 """What the demo looks for: a pattern of edges, a pattern of events, a graph query."""
