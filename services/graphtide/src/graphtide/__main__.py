@@ -27,7 +27,7 @@ def main() -> None:
 
         sys.stdout.write(f"graphtide {__version__}\n")
         sys.exit()
-    if _WITHOUT_NUMPY.intersection(sys.argv[1:2]):
+    if next((each for each in sys.argv[1:] if not each.startswith("-")), None) in _WITHOUT_NUMPY:
         # As if it were not installed, which pyarrow allows.
         sys.modules["numpy"] = None  # type: ignore[assignment]  # what the import system takes for that
     # pyarrow takes memory as the engines do, which keep their pages: its own allocator gives pages back between batches.

@@ -19,7 +19,7 @@ from graphtide.rejections import Rejections
 from graphtide.repeated_ids import RepeatedIds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
@@ -38,6 +38,7 @@ class Counting:
     Attributes:
         rejections: records that were bad or late, and did not count.
         duplicates: the filter of records whose ids came before; None for a stream without ids.
+        on_progress: called after every batch.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Counting:
         self._sequencer = Sequencer(lateness)
         self._policy = duplicates
         self.duplicates: RepeatedIds | None = None
+        self.on_progress: Callable[[], None] = lambda: None
 
     def snapshots(self) -> Iterator[StatisticsSnapshot]:
         """Yield every tumbling window that ends, and at last the window at the end of the stream; call once.
@@ -76,6 +78,7 @@ class Counting:
             statistics = statistics or self._begin()
             yield from statistics.push(self._distinct(self._sequencer.push(batch)))
             self._count_rejections()
+            self.on_progress()
         statistics = statistics or self._begin()
         rest = self._sequencer.finish()
         if rest is not None:

@@ -30,7 +30,7 @@ from graphtide.session import open_reader, parse_text, read_by
 from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
@@ -190,10 +190,12 @@ def analyze_run(
     why_not: Sequence[str] = (),
     dead_letters: DeadLetterSink | None = None,
     reading: ReaderOptions | None = None,
+    on_progress: Callable[[Run], None] | None = None,
 ) -> Run:
     """Match a stream, or several by name, traced; what ended the run is its `error`. `reading` says how they are written.
 
-    `why_not` are ids of edges, to explain their fate by patterns under dual simulation, and questions of event patterns.
+    `on_progress` is called after every batch. `why_not` are ids of edges, to explain their fate by patterns under dual
+    simulation, and questions of event patterns.
 
     Raises:
         InvalidPatternError: a pattern reads an attribute that the stream does not have.
@@ -204,6 +206,8 @@ def analyze_run(
     pipeline = Pipeline(patterns, options, traced=near_misses, asked=others, questions=of_events)
     reading = reading or ReaderOptions(keep_raw=dead_letters is not None)
     run = Run(pipeline, read_by(records, pipeline, options, reading), _Nowhere(), dead_letters)
+    if on_progress is not None:
+        run.on_progress = lambda: on_progress(run)
     run.execute()
     return run
 

@@ -60,16 +60,6 @@ class TableSink(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run has come: of the source's bytes, where it has any, and in records and matches."""
-
-    bytes_read: int
-    bytes_total: int | None
-    records: int
-    matches: int
-
-
 @dataclass(slots=True)
 class Run:
     """One run; make it with `prepare`, then `execute` it once.
@@ -85,21 +75,21 @@ class Run:
         rejections: the records that could not be used.
         interrupt: what interrupted the run, if anything did.
         until: the last time of wanted records: nothing is read once all of them came. None wants all.
+        found: matches that were written so far.
     """
 
     pipeline: Pipeline
     reader: Reader
     matches: MatchSink | TableSink
     dead_letters: DeadLetterSink | None = None
-    on_progress: Callable[[Progress], None] | None = None
+    on_progress: Callable[[], None] | None = None
     on_first_loss: Callable[[str], None] | None = None
     error: GraphtideError | None = None
     rejections: Rejections = field(default_factory=Rejections)
     interrupt: KeyboardInterrupt | None = None
     until: EventTime | None = None
-    _found: int = 0
+    found: int = 0
     _unwritten: tuple[MatchBatch, int] | None = None
-    _records: int = 0
     _outcome: str = field(default="done")
     _unlooked: int = 0
 
@@ -135,7 +125,6 @@ class Run:
         try:
             for batch in self.reader.batches():
                 self._write_all(self.pipeline.push(batch, self.reader))
-                self._records += len(batch)
                 self._unlooked += len(batch)
                 self._count_rejections()
                 self._look_at_limits()
@@ -174,7 +163,7 @@ class Run:
                 self._unwritten = (matches, place)
                 self.matches.write(lines)
             self._unwritten = None
-        self._found += len(matches)
+        self.found += len(matches)
 
     def _lost(self) -> Counter[tuple[int, MatchKind]]:
         """Return how many matches were found and not written, since something came in between, by pattern and kind."""
@@ -233,8 +222,7 @@ class Run:
 
     def _notify(self) -> None:
         if self.on_progress is not None:
-            progress = Progress(self.reader.bytes_read, self.reader.bytes_total, self._records, self._found)
-            self.on_progress(progress)
+            self.on_progress()
 
     def _summary(self, seconds: float) -> Summary:
         notes = self.notes()

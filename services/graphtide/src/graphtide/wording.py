@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 def refuse_unless_one_of(word: str, known: Iterable[str], what: str, before: str = "") -> None:
@@ -28,3 +28,14 @@ def refuse_unless_one_of(word: str, known: Iterable[str], what: str, before: str
     nearest = f"did you mean {close[0]!r}? " if close else ""
     message = f"{before}there is no {what} {word!r}: {nearest}one of {', '.join(there)}"
     raise ValueError(message)
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """Return counts in words, by plurals of what they count: `2 records, 1 match`."""
+    return ", ".join(f"{number:,} {_of_number(number, what)}" for what, number in counts.items())
+
+
+def _of_number(number: int, plural: str) -> str:
+    if number != 1:
+        return plural
+    return plural.removesuffix("es") if plural.endswith("ches") else plural.removesuffix("s")

@@ -251,7 +251,8 @@ def test_an_end_that_was_asked_for_is_reported_and_the_summary_is_true(
         patched.setattr(OneProcess, "match", interrupted)
         ended = run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl", "--summary", "s.json")
     assert ended.exit_code == status
-    assert "interrupted; finished slices are in m.jsonl.run: --resume m.jsonl.run continues" in ended.stderr
+    words = "finished slices are in m.jsonl.run: --resume m.jsonl.run continues"
+    assert f"graphtide: interrupted: 2 edges, 1 match; {words}\n" in ended.stderr
     emitted = json.loads((pattern.parent / "s.json").read_text())
     assert (emitted["outcome"], emitted["matches"]) == ("interrupted", 1)
     again = run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl", "--summary", "s.json", "--resume", "m.jsonl.run")

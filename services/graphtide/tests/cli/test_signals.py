@@ -105,7 +105,7 @@ def test_match_reports_which_signal_ended_it_and_writes_what_it_has(files: Path,
         process.stdin.write("".join(json.dumps(edge) + "\n" for edge in edges).encode())
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["edges"] == {"x": "0", "y": "1"}
-        assert end(process, number) == (status, "")
+        assert end(process, number) == (status, "graphtide: interrupted: 2 records, 1 match\n")
     summary = json.loads((files / "summary.json").read_text())
     assert (summary["outcome"], summary["matches"]) == ("interrupted", 1)
 
@@ -138,27 +138,37 @@ def test_a_verb_that_waits_for_a_server_ends(number: int, status: int) -> None:
             with connection:
                 connection.settimeout(60)
                 assert connection.recv(1)
-                assert end(process, number) == (status, "")
+                assert end(process, number) == (status, "graphtide: interrupted: waiting for p\n")
 
 
 @BOTH
-@pytest.mark.parametrize("verb", [("statistics", "-"), ("validate", "P", "--stream", "-"), ("explain", "P", "--analyze", "-")])
-def test_a_verb_that_reads_ends(files: Path, verb: tuple[str, ...], number: int, status: int) -> None:
-    with start("-m", "graphtide", *(files / "p.gtp" if each == "P" else each for each in verb)) as process:
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        (("statistics", "-"), ": counting"),
+        (("validate", "P", "--stream", "-"), ""),
+        (("explain", "P", "--analyze", "-"), ": 0 records, 0 matches"),
+        (("streams", "check", "S", "-"), ": reading"),
+    ],
+    ids=lambda given: given[0] if isinstance(given, tuple) else "",
+)
+def test_a_verb_that_reads_ends(files: Path, verb: tuple[str, ...], words: str, number: int, status: int) -> None:
+    (files / "s.gts").write_text("STREAM s EDGE (src)-[pays]->(dst) AT ts")
+    given = {"P": files / "p.gtp", "S": files / "s.gts"}
+    with start("-m", "graphtide", *(given.get(each, each) for each in verb)) as process:
         wait_until(lambda: is_reading(process.pid), 60)
         code, said = end(process, number)
-    assert code == status
-    assert "Traceback" not in said
+    assert (code, said) == (status, f"graphtide: interrupted{words}\n")
 
 
 @BOTH
-def test_a_signal_during_the_start_ends_it_without_a_word(number: int, status: int) -> None:
-    # It comes while the named module is being imported.
-    for module in ("graphtide.cli.app", "graphtide.cli.match", "lark"):
+def test_a_signal_during_the_start_ends_it_without_a_traceback(number: int, status: int) -> None:
+    # It comes while the named module is being imported; the command itself has begun when patterns are parsed.
+    for module, words in (("graphtide.cli.app", ""), ("graphtide.cli.match", ""), ("lark", "graphtide: interrupted\n")):
         with start("-c", PAUSED, module) as process:
             assert process.stdout is not None
             assert process.stdout.read(9) == b"importing"
-            assert end(process, number) == (status, "")
+            assert end(process, number) == (status, words)
 
 
 def test_a_signal_that_the_parent_lets_be_ignored_stays_so(files: Path) -> None:

@@ -18,6 +18,7 @@ from typer.main import get_command
 
 from graphtide.cli.coercion import let_pass
 from graphtide.cli.examples import show_examples
+from graphtide.cli.quiet import Quiet, add_quiet
 from graphtide.cli.signals import starting, status_of_interrupt
 from graphtide.extras import needing
 
@@ -188,6 +189,7 @@ def load(name: str) -> Command:
         alone.command(name)(made)
         made = alone
     command = get_command(made)
+    add_quiet(command)
     let_pass(command)
     show_examples(name, command)
     return command
@@ -228,6 +230,9 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
+            from graphtide.cli.status import say_interrupted  # noqa: PLC0415 - others do without
+
+            say_interrupted(error)
             raise typer.Exit(status_of_interrupt(error)) from error
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
@@ -264,5 +269,6 @@ def graphtide(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Find patterns in streams of graph edges the moment they complete."""

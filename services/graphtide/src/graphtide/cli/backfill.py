@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -37,9 +38,10 @@ from graphtide.cli.arguments import (
 from graphtide.cli.histories import history_of, places_of, topic_of
 from graphtide.cli.java import java_log
 from graphtide.cli.output import format_of_matches, refuse_unwritable, write_text
+from graphtide.cli.progress import ProgressBar
 from graphtide.cli.record_forms import Definition, FormOptions, Preset
 from graphtide.cli.signals import Ending, starting
-from graphtide.cli.status import say, status_of_share
+from graphtide.cli.status import note, say, status_of_share
 from graphtide.cli.streams import (
     MAX_REJECTED,
     Columns,
@@ -178,12 +180,13 @@ def backfill(
     to = None if to_kafka is None else bootstrap.publish(*topic_of(to_kafka, "--to-kafka"), prefix)
     stop = Event()
     with Ending(stop) as ending, java_log() as log, contextlib.ExitStack() as stack:
+        bar = stack.enter_context(ProgressBar("starting Spark", parts="slices"))
         with log.taken():
             cluster = stack.enter_context(bootstrap.spark_cluster(request))
         ending.listen()
-        run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=_Shown().update, stop=stop, to=to)
+        run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=partial(_show, bar), stop=stop, to=to)
         try:
-            prepared = _prepare(run, pattern_file, is_new=resume is None)
+            prepared = _prepare(run, pattern_file, bar, is_new=resume is None)
             _say_unread(prepared)
             _say_rest(prepared)
             if dry_run:
@@ -193,7 +196,7 @@ def backfill(
                 return
             totals = run.execute(prepared, ticks)
         except CancelledError as error:
-            say(f"interrupted; finished slices are in {folder}: --resume {folder} continues")
+            say(f"interrupted: {bar.said()}; finished slices are in {folder}: --resume {folder} continues")
             _write_summary(summary, "interrupted", run, by)
             raise typer.Exit(ending.status) from error
     _write_summary(summary, "done", run, by)
@@ -222,7 +225,7 @@ def _by_key(text: str | None, task: Task, stream: Sequence[StreamDefinition]) ->
     try:
         refuse_not_local(task.patterns, stated, task.read_windows)
     except InvalidPatternError as error:
-        say(f"note: history is not divided by {stated}, the key of the stream: {error.reason}")
+        note(f"history is not divided by {stated}, the key of the stream: {error.reason}")
         return None
     return SliceKey(stated)
 
@@ -287,7 +290,7 @@ def _check(task: Task, history: History, pattern_file: Path, mapped: Mapping[str
 
 def _say_rest(prepared: Prepared) -> None:
     if prepared.rest is not None:
-        say(f"note: history has grown since this run was cut; --from {prepared.rest} finds what came later")
+        note(f"history has grown since this run was cut; --from {prepared.rest} finds what came later")
 
 
 def _say_unread(prepared: Prepared) -> None:
@@ -300,13 +303,14 @@ def _say_unread(prepared: Prepared) -> None:
             f"{reading.example}; `graphtide match` or `statistics` over the file with --dead-letters FILE keeps them"
         )
     for text in notes_on_filtered(reading.filtered, reading.records):
-        say(f"note: {text}")
+        note(text)
     for text in notes_on_nothing_left(reading.filtered, reading.records):
         say(text)
 
 
-def _prepare(run: Run, pattern_file: Path, *, is_new: bool) -> Prepared:
+def _prepare(run: Run, pattern_file: Path, bar: ProgressBar, *, is_new: bool) -> Prepared:
     """Prepare a run; a new one that cannot begin leaves no folder."""
+    bar.describe("reading history")
     try:
         return run.backfill.prepare()
     except GraphtideError as error:
@@ -345,35 +349,15 @@ def _say_losses(totals: RunTotals) -> None:
         again = "the id came before in the window"
         say(f"{totals.duplicates:,} {were}: {again}; if it is not an id, --column id= reads without it")
     if not totals.is_exact:
-        say("note: a pattern reached its limit: matches may be missing")
+        say("a pattern reached its limit: matches may be missing")
     for pattern, edges in totals.unmatched.items():
         for edge in edges:
-            say(f"note: pattern {pattern!r}: no record could be edge {edge!r}; has history its labels and values?")
+            note(f"pattern {pattern!r}: no record could be edge {edge!r}; has history its labels and values?")
 
 
-class _Shown:
-    """Progress on standard error: one line that changes on a terminal, else a line for every tenth of the slices."""
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._tenths = 0
-
-    def update(self, progress: Progress) -> None:
-        """Show how far the run is."""
-        line = (
-            f"{progress.slices_done} of {progress.slices} slices, {progress.edges:,} edges "
-            f"({progress.edges_per_second:,.0f}/s), {progress.matches:,} matches"
-        )
-        if self._is_terminal:
-            end = "\n" if progress.slices_done == progress.slices else "\r"
-            # What is left of a longer line goes.
-            sys.stderr.write(f"{line}\x1b[K{end}")
-            sys.stderr.flush()
-            return
-        tenths = 10 * progress.slices_done // max(1, progress.slices)
-        if tenths > self._tenths:
-            self._tenths = tenths
-            say(line)
+def _show(bar: ProgressBar, progress: Progress) -> None:
+    bar.describe("matching")
+    bar.update({"edges": progress.edges, "matches": progress.matches}, progress.slices_done, progress.slices)
 
 
 def _say_plan(prepared: Prepared) -> None:

@@ -27,6 +27,7 @@ from graphtide.cli.status import FAILED
 from graphtide.options import MatchOptions
 from graphtide.readers import ReaderOptions
 from graphtide.run import prepare
+from graphtide.wording import tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +59,7 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     stream_file, pattern_file = folder / "flows.csv", folder / "exfiltration.gtp"
     truth_file, match_file = folder / "ground_truth.json", folder / "matches.jsonl"
-    with console.status(f"generating {records:,} flows …"):
+    with ProgressBar(f"generating {records:,} flows"):
         stream = GENERATORS["network"](Recipe(seed=seed, records=records, planted=planted, decoys=2 * planted))
         write_stream(stream_file, stream.edges)
         write_patterns(pattern_file, stream)
@@ -66,13 +67,14 @@ def demo(
     console.print(f"a day of {len(stream.edges):,} flows: {stream_file}", highlight=False)
     console.print(Text(f"\n{stream.patterns.strip()}\n", style="dim"))
     keep_pages()
-    with MatchFile(match_file) as sink, ProgressBar() as bar:
+    with MatchFile(match_file) as sink, ProgressBar("matching") as bar:
         run = prepare(
             read_subgraphs(pattern_file), str(stream_file), MatchOptions(), reading=ReaderOptions(keep_raw=False), matches=sink
         )
-        run.on_progress = bar.update
+        run.on_progress = lambda: bar.update_from(run.reader, matches=run.found)
         summary = run.execute()
     if run.interrupt is not None:
+        run.interrupt.add_note(tally({"records": summary.records, "matches": summary.matches}))
         raise run.interrupt
     found = msgspec.json.Decoder(SubgraphRecord).decode_lines(match_file.read_bytes())
     console.print(_table(found))

@@ -26,9 +26,9 @@ from graphtide.cli.arguments import (
     refuse_shared_files,
     with_source,
 )
+from graphtide.cli.progress import ProgressBar
 from graphtide.cli.record_forms import FormOptions, add_form_options
-from graphtide.cli.signals import status_of_interrupt
-from graphtide.cli.status import DONE, say, shown_by, status_of_share
+from graphtide.cli.status import DONE, note, say, shown_by, status_of_share
 from graphtide.cli.streams import (
     MAX_REJECTED,
     Columns,
@@ -53,6 +53,7 @@ from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
 from graphtide.remedies import by_command_line
 from graphtide.run import allow_unlabelled
+from graphtide.wording import tally
 
 _OF_SERVERS: Final = ("text", "json", "dot")
 """Formats that a server writes."""
@@ -161,24 +162,37 @@ def explain(
         sampled = of_another(allow_unlabelled(reading, parsed), is_same=analyze in {None, str(statistics_from)})
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     for text in notes_on_bursts(parsed, options.statistics, options.time_unit):
-        say(f"note: {text}")
+        note(text)
     if stream is None:
         typer.echo(FORMATS[form](plan_each(parsed, options)))
         return
     with contextlib.ExitStack() as stack:
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         try:
-            run = analyze_run(parsed, stream, options, near_misses, why_not=asked, dead_letters=letters, reading=reading)
+            bar = stack.enter_context(ProgressBar("matching"))
+            run = analyze_run(
+                parsed,
+                stream,
+                options,
+                near_misses,
+                why_not=asked,
+                dead_letters=letters,
+                reading=reading,
+                on_progress=lambda run: bar.update_from(run.reader, matches=run.found),
+            )
         except InvalidPatternError as error:
             raise with_source(error, patterns) from error
     losses = run.losses(shown_by(dead_letters), by_command_line(options.time_unit))
-    for text in (*losses.sentences, *(f"note: {text}" for text in run.notes())):
+    for text in losses.sentences:
         say(text)
+    for text in run.notes():
+        note(text)
     if run.error is not None:
         raise run.error
     typer.echo(FORMATS[form](run_explain(run)))
     if run.interrupt is not None:
-        raise typer.Exit(status_of_interrupt(run.interrupt))
+        run.interrupt.add_note(tally({"records": run.reader.records, "matches": run.found}))
+        raise run.interrupt
     if (status := status_of_share(run.rejections.count, run.reader.records, most)) != DONE:
         raise typer.Exit(status)
 

@@ -16,6 +16,7 @@ from graphtide_generate.writer import write_events, write_ground_truth, write_pa
 
 from graphtide.cli.arguments import MOST_AT_ONCE, choice, refuse_shared_files
 from graphtide.cli.output import refuse_unwritable
+from graphtide.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,20 +57,26 @@ def generate(
         usual = Recipe.of_nature(seed, records) if kind in NATURAL else Recipe(seed, records)
         plants = usual.planted if planted is None else planted
         flawed = usual.decoys if decoys is None else decoys
-        stream = make(replace(usual, planted=plants, decoys=flawed, swap_labels=swap_labels))
-        if isinstance(stream, GeneratedEvents):
-            count = len(stream.events)
-            write_events(output, stream.events)
-        else:
-            count = len(stream.edges)
-            write_stream(output, stream.edges)
-        if ground_truth is not None:
-            write_ground_truth(ground_truth, stream)
-        if pattern is not None:
-            write_patterns(pattern, stream)
+        with ProgressBar(f"generating {records:,} records") as bar:
+            stream = make(replace(usual, planted=plants, decoys=flawed, swap_labels=swap_labels))
+            bar.describe(f"writing {output}")
+            count = _write(stream, output)
+            if ground_truth is not None:
+                write_ground_truth(ground_truth, stream)
+            if pattern is not None:
+                write_patterns(pattern, stream)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     except OSError as error:
         message = f"{error.filename} cannot be written: {error.strerror}"
         raise FatalError(message) from error
     typer.echo(f"{output}: {count:,} records, {len(stream.planted)} planted, {len(stream.decoys)} near misses")
+
+
+def _write(stream: GeneratedStream | GeneratedEvents, output: Path) -> int:
+    """Write a stream, and return of how many records it is."""
+    if isinstance(stream, GeneratedEvents):
+        write_events(output, stream.events)
+        return len(stream.events)
+    write_stream(output, stream.edges)
+    return len(stream.edges)

@@ -18,6 +18,7 @@ from graphtide_query.families import AUTO
 
 from graphtide.cli.arguments import (
     MOST,
+    STANDARD,
     Engine,
     PatternFile,
     Plan,
@@ -34,8 +35,7 @@ from graphtide.cli.arguments import (
 from graphtide.cli.output import edge_lines, match_file, refuse_unwritable, valid_results, write_text
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.record_forms import FormOptions, add_form_options
-from graphtide.cli.signals import status_of_interrupt
-from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of, status_of_share
+from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, note, say, shown_by, status_of, status_of_share
 from graphtide.cli.streams import (
     MAX_REJECTED,
     Columns,
@@ -59,6 +59,7 @@ from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
 from graphtide.remedies import by_command_line
 from graphtide.run import Run, allow_unlabelled, prepare
+from graphtide.wording import tally
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -154,7 +155,7 @@ def match(
         sampled = of_another(allow_unlabelled(reading, patterns), is_same=[str(statistics_from)] == stream_file)
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     for text in notes_on_bursts(patterns, options.statistics, options.time_unit):
-        say(f"note: {text}")
+        note(text)
     with contextlib.ExitStack() as stack:
         sink = match_file(output, patterns, options)
         stack.enter_context(sink)
@@ -164,9 +165,9 @@ def match(
         run = prepare(patterns, stream, options, reading=reading, matches=valid or written, dead_letters=letters)
         # Said when the bar has gone, however the run ends.
         stack.callback(_say_losses, run, dead_letters)
-        bar = stack.enter_context(ProgressBar())
-        run.on_progress = bar.update
-        run.on_first_loss = _note
+        bar = stack.enter_context(ProgressBar("matching", writes=str(output or STANDARD) == STANDARD))
+        run.on_progress = lambda: bar.update_from(run.reader, matches=run.found)
+        run.on_first_loss = note
         run.until = None if valid is None else valid.at
         try:
             result = run.execute()
@@ -177,7 +178,7 @@ def match(
                 valid.write()
                 valid.flush()
     for text in run.notes():
-        _note(text)
+        note(text)
     outcome = result.outcome
     try:
         if summary is not None:
@@ -188,11 +189,9 @@ def match(
             write_text(explain, run_explain(run).to_text() + "\n")
     except BrokenPipeError:
         outcome = "output closed"
+    if run.interrupt is not None:
+        run.interrupt.add_note(tally({"records": result.records, "matches": result.matches}))
     _end(run, outcome, most)
-
-
-def _note(text: str) -> None:
-    say(f"note: {text}")
 
 
 def _say_losses(run: Run, dead_letters: Path | None) -> None:
@@ -208,5 +207,5 @@ def _end(run: Run, outcome: str, most: Fraction) -> None:
         # The reader of the pipe is gone: what is still buffered must not be tried again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if run.interrupt is not None:
-        raise typer.Exit(status_of_interrupt(run.interrupt))
+        raise run.interrupt
     raise typer.Exit(_OUTCOMES[outcome] or status_of_share(run.rejections.count, run.reader.records, most))

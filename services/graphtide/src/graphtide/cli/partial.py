@@ -9,6 +9,8 @@ import msgspec
 import typer
 
 from graphtide.cli.arguments import MOST, URL, ApiKey, Token, Url
+from graphtide.cli.progress import ProgressBar
+from graphtide.cli.quiet import is_quiet
 from graphtide.cli.server import Name
 from graphtide.server import Access, Server
 
@@ -41,16 +43,25 @@ def partial(
     """
     with Server(Access(server, api_key, token)) as there:
         if watch:
-            for number, event in enumerate(there.follow_partial_matches(name, vertex, min_steps), start=1):
-                sys.stdout.write(f"{event.record}\n")
-                sys.stdout.flush()
-                if number == count:
-                    return
+            _watch(there, name, vertex, min_steps, count)
+            return
         page = there.partial_matches(name, vertex, min_steps or 1, most)
     lines = [line for part in page.parts for line in _lines(part)]
-    for line in lines or [f"no host has published partial matches of {name} lately"]:
-        typer.echo(line, err=True)
+    if not is_quiet():
+        for line in lines or [f"no host has published partial matches of {name} lately"]:
+            typer.echo(line, err=True)
     sys.stdout.writelines(f"{msgspec.json.encode(each).decode()}\n" for each in page.partial_matches)
+
+
+def _watch(there: Server, name: str, vertex: str | None, min_steps: int | None, count: int | None) -> None:
+    with ProgressBar("following", writes=True) as bar:
+        bar.update({"partial matches": 0})
+        for number, event in enumerate(there.follow_partial_matches(name, vertex, min_steps), start=1):
+            sys.stdout.write(f"{event.record}\n")
+            sys.stdout.flush()
+            bar.update({"partial matches": number})
+            if number == count:
+                return
 
 
 def _lines(part: PartView) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 from graphtide_core.errors import FatalError
 
 from graphtide.cli.arguments import URL, ApiKey, TimeUnitOption, Token, Url, time_unit
+from graphtide.cli.progress import ProgressBar
 from graphtide.client import Client
 from graphtide.server_errors import UnavailableError
 
@@ -44,7 +45,10 @@ def round_trip(
     counted = time_unit(unit)
     begun = time.monotonic()
     deadline = begun + timeout
-    with Client(server, api_key=api_key, token=token, edges_url=edges_server, time_unit=counted) as client:
+    with (
+        Client(server, api_key=api_key, token=token, edges_url=edges_server, time_unit=counted) as client,
+        ProgressBar("waiting for the pattern to run") as bar,
+    ):
         _patiently(lambda: client.register(_TEXT.format(name=name, stream=stream)), deadline)
         try:
             _wait_until(lambda: client.get(name).state == "running", deadline, f"{name} runs")
@@ -54,6 +58,7 @@ def round_trip(
                 {"ts": at, "src": source, "dst": target, "label": name, "id": f"{name}-{number}"}
                 for number, (source, target) in enumerate((ends, ends[::-1]))
             ]
+            bar.describe("waiting for the match")
             _patiently(lambda: client.send(stream, edges, idempotency_key=name), deadline)
             _wait_until(lambda: bool(client.newest_matches(name, 1)), deadline, f"a match of {name} comes out")
         finally:

@@ -25,7 +25,8 @@ from graphtide.cli.arguments import (
     read_statements,
     time_unit,
 )
-from graphtide.cli.status import say
+from graphtide.cli.progress import ProgressBar
+from graphtide.cli.status import note
 from graphtide.server import Access, Json, Server
 from graphtide.server_types import Limits, Pattern, Placement
 
@@ -181,9 +182,11 @@ def wait(
 ) -> None:
     """Wait until patterns are in a state; status 1 if one fails, or takes too long."""
     deadline = time.monotonic() + timeout
-    with Server(Access(server, api_key, token)) as there:
+    with Server(Access(server, api_key, token)) as there, ProgressBar(f"waiting for {names[0]}") as bar:
         for name in names:
+            bar.describe(f"waiting for {name}")
             while (pattern := _there(there, name)).state != state:
+                bar.describe(f"{name} is {pattern.state}")
                 if pattern.state == "failed":
                     message = f"{name} failed: {pattern.reason}"
                     raise FatalError(message)
@@ -206,10 +209,12 @@ def tail(
     token: Token = None,
 ) -> None:
     """Write the last matches of a pattern, and then new ones as they are reported, one JSON object a line."""
-    with Server(Access(server, api_key, token)) as there:
+    with Server(Access(server, api_key, token)) as there, ProgressBar("following", writes=True) as bar:
+        bar.update({"matches": 0})
         for number, event in enumerate(there.follow(name, after, last), start=1):
             sys.stdout.write(f"{event.place} {event.record}\n" if places else f"{event.record}\n")
             sys.stdout.flush()
+            bar.update({"matches": number})
             if number == count:
                 return
 
@@ -232,13 +237,15 @@ def results(
 
     Why they may not be all, or may change, goes to standard error.
     """
-    with Server(Access(server, api_key, token)) as there:
+    with Server(Access(server, api_key, token)) as there, ProgressBar("reading", writes=True) as bar:
         notes: dict[str, None] = {}
+        count = 0
         for page in there.results(name, at, version):
             sys.stdout.writelines(f"{bytes(each).decode()}\n" for each in page.results)
+            bar.update({"results": (count := count + len(page.results))})
             notes |= dict.fromkeys(page.notes)
-    for note in notes:
-        say(f"note: {note}")
+    for text in notes:
+        note(text)
 
 
 def _runs_on(placement: Placement | None) -> str:

@@ -10,6 +10,7 @@ import typer
 from graphtide_core.formats import FORMATS
 
 from graphtide.cli.arguments import MOST_AT_ONCE, URL, ApiKey, StreamFile, Token, Url, choice
+from graphtide.cli.progress import ProgressBar
 from graphtide.cli.status import DONE, say, status_of_share
 from graphtide.cli.streams import MAX_REJECTED, Format, MaxRejected, max_rejected_of
 from graphtide.stream_check import MOST_RECORDS, SHOWN
@@ -95,7 +96,8 @@ def check(
     kind = None if format is None else choice(format, FORMATS, "--format")
     is_preset = statement_file in preset_names() and not Path(statement_file).exists()
     stream = Stream.preset(statement_file) if is_preset else Stream.from_file(statement_file)
-    found = check_stream(stream.definition, stream_file, format=kind, shown=shown, most=records)
+    with ProgressBar("reading"):
+        found = check_stream(stream.definition, stream_file, format=kind, shown=shown, most=records)
     typer.echo(_table(found), nl=False)
     for text in found.rejections.sentences(found.records, found.place, "their lines are in the order of the stream"):
         say(text)

@@ -22,6 +22,7 @@ from graphtide.cli.arguments import (
     refuse_shared_files,
 )
 from graphtide.cli.output import refuse_unwritable, write_text
+from graphtide.cli.progress import ProgressBar
 from graphtide.cli.record_forms import FormOptions, add_form_options
 from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
@@ -127,7 +128,9 @@ def statistics(
             emitted=emitted,
         )
         try:
-            snapshots = list(counting.snapshots())
+            with ProgressBar("counting") as bar:
+                counting.on_progress = lambda: bar.update_from(reader)
+                snapshots = list(counting.snapshots())
         finally:
             for text in counting.losses(shown_by(dead_letters), by_command_line(options.time_unit), options.columns):
                 say(text)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, GraphtideError, InvalidQueryError, LimitExceededError, UnreadableStreamError
 
+from graphtide.cli.quiet import is_quiet
+
 if TYPE_CHECKING:
     from fractions import Fraction
     from pathlib import Path
@@ -61,3 +63,14 @@ def status_of_share(rejected: int, records: int, most: Fraction) -> int:
 def say(text: str) -> None:
     """Write a message to standard error."""
     sys.stderr.write(f"graphtide: {text}\n")
+
+
+def note(text: str) -> None:
+    """Write a note to standard error, unless the command is quiet."""
+    if not is_quiet():
+        say(f"note: {text}")
+
+
+def say_interrupted(error: BaseException) -> None:
+    """Say that a signal ended the command, and what was done until then, as far as it is known."""
+    say(": ".join(("interrupted", *getattr(error, "__notes__", ()))))

@@ -24,7 +24,7 @@ from graphtide.cli.arguments import (
     time_unit,
 )
 from graphtide.cli.record_forms import FormOptions
-from graphtide.cli.status import say
+from graphtide.cli.status import note
 from graphtide.record import columns_to_read
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def unit_of(
         shown = "it has no good record" if first is None else f"its first time, {first}, is near today in none"
         message = f"the unit of {stream} cannot be guessed: {shown}; say s, ms, us or ns"
         raise typer.BadParameter(message, param_hint="--time-unit")
-    say(f"note: ts is taken to count {guessed.value}: the first, {first}, is of {iso_time(first or 0, guessed)} then")
+    note(f"ts is taken to count {guessed.value}: the first, {first}, is of {iso_time(first or 0, guessed)} then")
     return guessed
 
 

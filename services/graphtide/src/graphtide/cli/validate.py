@@ -12,7 +12,7 @@ from graphtide_query import print_pattern
 
 from graphtide.cli.arguments import PatternFile, SchemaFile, Type, read_patterns_and_streams, with_source
 from graphtide.cli.record_forms import FormOptions, add_form_options
-from graphtide.cli.status import say
+from graphtide.cli.status import note, say
 from graphtide.cli.streams import Columns, Duplicates, Format, Lateness, MaxAhead, UnitOfStream, of_stream, reading_of, unit_of
 from graphtide.notes import notes_on, notes_on_bursts
 
@@ -63,7 +63,7 @@ def validate(
         if stream is not None:
             counted = _check(patterns, pattern_file, stream, options, reading)
     for text in notes_on_bursts(patterns, counted, counts):
-        say(f"note: {text}")
+        note(text)
     if show:
         typer.echo("\n".join(print_pattern(pattern) for pattern in patterns))
         return
@@ -133,5 +133,5 @@ def _refuse_unusable(
     for text in notes_on(
         patterns, reader.records, pipeline.seen, first=counted, declared=options.declared, unit=options.time_unit
     ):
-        say(f"note: {text}")
+        note(text)
     return counted

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from graphtide.cli.progress import ProgressBar
 from graphtide_core.errors import FatalError
 from graphtide_query.families import AUTO, FAMILIES
 from rich.console import Console
@@ -27,12 +28,11 @@ Cache = Annotated[Path, typer.Option("--cache", help="Folder of generated stream
 @contextmanager
 def running() -> Iterator[Callable[[str], None]]:
     """Yield what shows the progress; turn a failure into a message and exit status 1."""
-    console = Console(stderr=True)
     try:
-        with console.status("starting") as status:
-            yield status.update
+        with ProgressBar("starting") as bar:
+            yield bar.describe
     except FatalError as error:
-        console.print(f"failed: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        Console(stderr=True).print(f"failed: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
         raise typer.Exit(1) from error
 
 
