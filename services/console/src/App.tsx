@@ -8,7 +8,7 @@ import { Loading } from "./components/basics";
 import { ErrorBoundary } from "./components/ErrorBoundary";
 import type { Configuration } from "./configuration";
 import { Login } from "./pages/Login";
-import { completeLogin } from "./oidc";
+import { completeLogin, endSession, isAnswer } from "./oidc";
 import { BASE, Link, navigate, usePlace } from "./router";
 import { applyTheme, theme, type Theme } from "./theme";
 
@@ -81,14 +81,13 @@ export function App({ configuration }: { configuration: Configuration }) {
   useKeyboard();
 
   useEffect(() => {
-    if (configuration.oidc === null || !query.has("code")) return;
+    if (configuration.oidc === null || !isAnswer(query)) return;
     completeLogin(configuration.oidc, query).then(
-      (token) => {
-        setCredential({ kind: "token", value: token });
-        navigate("/", { replace: true });
-      },
-      (error: unknown) => setRefused(String(error)),
+      (token) => setCredential({ kind: "token", value: token }),
+      (error: unknown) => setRefused(error instanceof Error ? error.message : String(error)),
     );
+    // The code does not stay in the address, nor in the history of the browser.
+    navigate("/", { replace: true });
   }, [configuration.oidc, query]);
 
   // A key that is no longer valid leads back to the log-in.
@@ -104,6 +103,16 @@ export function App({ configuration }: { configuration: Configuration }) {
       }),
     [queries, configuration.asks_for_login, who],
   );
+
+  const logOut = () => {
+    const { oidc } = configuration;
+    setRefused(null);
+    setCredential(null);
+    queries.clear();
+    if (oidc !== null && who?.kind === "token") {
+      endSession(oidc).catch((error: unknown) => setRefused(`You are logged out here, but not at the identity provider: ${String(error)}`));
+    }
+  };
 
   if (configuration.asks_for_login && who === null) return <Login configuration={configuration} refused={refused} />;
   const current = parts[0] ?? "";
@@ -126,7 +135,7 @@ export function App({ configuration }: { configuration: Configuration }) {
           <ThemeChoice />
           <a href="/docs">API</a>
           {who !== null && (
-            <button type="button" onClick={() => { setCredential(null); queries.clear(); }}>
+            <button type="button" onClick={logOut}>
               Log out
             </button>
           )}

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from fastapi import Depends, FastAPI
 from fastapi.testclient import TestClient
 from graphtide_core.errors import FatalError, TransientError
-from graphtide_serving.access.callers import Anyone, Caller
+from graphtide_serving.access.callers import Anyone, Caller, RefusedTokenError
 from graphtide_serving.access.guard import Admission, Guard
 from graphtide_serving.access.keys import ApiKeys, hash_key, new_key
 from graphtide_serving.access.rate import RateLimit
@@ -64,26 +64,40 @@ def test_a_token_of_the_provider_says_who_calls(key: rsa.RSAPrivateKey) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "reason"),
     [
-        {"iss": "https://other.example"},
-        {"aud": "others"},
-        {"exp": 1},
-        {"exp": None},
-        {"sub": None},
-        {"aud": None},
+        ({"iss": "https://other.example"}, "another issuer made it"),
+        ({"aud": "others"}, "it is for another audience"),
+        ({"exp": 1}, "it has expired"),
+        ({"nbf": time.time() + 3_600}, "it is of a later time"),
+        ({"exp": None}, "it lacks a claim"),
+        ({"sub": None}, "it lacks a claim"),
+        ({"aud": None}, "it lacks a claim"),
     ],
 )
-def test_a_token_that_is_not_for_us_proves_nothing(key: rsa.RSAPrivateKey, changes: dict[str, object]) -> None:
-    assert Tokens(ISSUER, AUDIENCE, Provider(key)).caller(None, token(key, **changes)) is None
+def test_a_token_that_is_not_for_us_proves_nothing(key: rsa.RSAPrivateKey, changes: dict[str, object], reason: str) -> None:
+    with pytest.raises(RefusedTokenError, match=reason):
+        Tokens(ISSUER, AUDIENCE, Provider(key)).caller(None, token(key, **changes))
+
+
+@pytest.mark.parametrize(("claim", "seconds"), [("exp", -5), ("nbf", 15), ("iat", 15)])
+def test_clocks_may_differ_by_some_seconds(key: rsa.RSAPrivateKey, claim: str, seconds: int) -> None:
+    skewed = token(key, **{claim: time.time() + seconds})
+    assert Tokens(ISSUER, AUDIENCE, Provider(key)).caller(None, skewed) is not None
 
 
 def test_a_token_that_someone_else_signed_proves_nothing(key: rsa.RSAPrivateKey) -> None:
     other = rsa.generate_private_key(65537, 2048)
     tokens = Tokens(ISSUER, AUDIENCE, Provider(key))
     unsigned = jwt.encode({"sub": "ann", "iss": ISSUER, "aud": AUDIENCE, "exp": time.time() + 60}, "", "none")
-    for forged in (token(other), unsigned, "no token", ""):
-        assert tokens.caller(None, forged) is None
+    for forged, reason in (
+        (token(other), "its signature is wrong"),
+        (unsigned, "it is not signed by an algorithm with a public key"),
+        ("no token", "it is no token"),
+        ("", "it is no token"),
+    ):
+        with pytest.raises(RefusedTokenError, match=reason):
+            tokens.caller(None, forged)
 
 
 def test_a_provider_that_does_not_answer_is_no_refusal(key: rsa.RSAPrivateKey) -> None:

@@ -33,6 +33,10 @@ class Caller:
         return self.may(scope) or named_rights(self.scopes, scope) is not None
 
 
+class RefusedTokenError(Exception):
+    """A token proves nothing; the message says why, and has nothing of the token."""
+
+
 class Authentication(Protocol):
     """Identifies a caller by its credentials."""
 
@@ -40,6 +44,7 @@ class Authentication(Protocol):
         """Return who calls; None if the proof fails. Without a bearer token it makes no request, and returns at once.
 
         Raises:
+            RefusedTokenError: the token is refused, and the error says why.
             TransientError: the identity provider does not answer.
         """
         ...

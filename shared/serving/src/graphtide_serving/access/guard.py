@@ -15,7 +15,7 @@ from graphtide_telemetry import attributes
 from opentelemetry.trace import get_current_span
 from starlette.datastructures import Headers, QueryParams
 
-from graphtide_serving.access.callers import Authentication, Caller
+from graphtide_serving.access.callers import Authentication, Caller, RefusedTokenError
 from graphtide_serving.access.rate import RateLimit
 from graphtide_serving.access.rights import name_rights
 from graphtide_serving.access.tickets import Tickets
@@ -66,15 +66,20 @@ class Guard:
         kind, _, token = headers.get("authorization", "").partition(" ")
         bearer = token.strip() if kind.lower() == "bearer" and token.strip() else None
         key, ask = headers.get("x-api-key"), self._authentication.caller
+        refused: RefusedTokenError | None = None
+        caller = None
         if ticket is not None and key is None and bearer is None:
             caller = self.tickets.caller(ticket)
         elif bearer is None:
             caller = ask(key, None)
         else:
-            caller = await anyio.to_thread.run_sync(ask, key, bearer, limiter=self._asking)
+            try:
+                caller = await anyio.to_thread.run_sync(ask, key, bearer, limiter=self._asking)
+            except RefusedTokenError as error:
+                refused = error
         self._bound(f"caller {caller.name}" if caller is not None else f"address {address}")
         if caller is None:
-            raise _unknown()
+            raise _unknown(refused)
         return caller
 
     def requires(self, scope: str) -> Callable[..., object]:
@@ -216,6 +221,10 @@ def known_caller(request: Request) -> Caller:
     return caller
 
 
-def _unknown() -> ProblemError:
+def _unknown(refused: RefusedTokenError | None = None) -> ProblemError:
     detail = "show who you are: an API key in X-API-Key, or a bearer token in Authorization"
-    return ProblemError(HTTPStatus.UNAUTHORIZED, "unauthenticated", detail, headers={"WWW-Authenticate": "Bearer"})
+    challenge = "Bearer"
+    if refused is not None:
+        # As RFC 6750 says it.
+        detail, challenge = f"the bearer token is refused: {refused}", 'Bearer error="invalid_token"'
+    return ProblemError(HTTPStatus.UNAUTHORIZED, "unauthenticated", detail, headers={"WWW-Authenticate": challenge})

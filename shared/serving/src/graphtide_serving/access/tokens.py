@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import jwt
 from graphtide_core.errors import TransientError
 
-from graphtide_serving.access.callers import Caller
+from graphtide_serving.access.callers import Caller, RefusedTokenError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +40,7 @@ class Tokens:
         """Return the caller that the token names.
 
         Raises:
+            RefusedTokenError: the token proves nothing; the error says why.
             TransientError: the provider does not give its keys.
         """
         if bearer is None:
@@ -57,9 +58,26 @@ class Tokens:
         except jwt.PyJWKClientConnectionError as error:
             message = f"the provider of tokens does not answer: {error}"
             raise TransientError(message) from error
-        except jwt.PyJWTError:
-            return None
+        except jwt.PyJWTError as error:
+            raise RefusedTokenError(_reason(error)) from error
         return Caller(str(claims["sub"]), _scopes(claims, self.claim))
+
+
+_REASONS: Final[tuple[tuple[type[jwt.PyJWTError], str], ...]] = (
+    (jwt.ExpiredSignatureError, "it has expired"),
+    (jwt.ImmatureSignatureError, "it is of a later time: the clocks differ"),
+    (jwt.InvalidAudienceError, "it is for another audience"),
+    (jwt.InvalidIssuerError, "another issuer made it"),
+    (jwt.MissingRequiredClaimError, "it lacks a claim: iss, aud, sub and exp are needed"),
+    (jwt.InvalidAlgorithmError, "it is not signed by an algorithm with a public key"),
+    (jwt.InvalidSignatureError, "its signature is wrong"),
+    (jwt.PyJWKClientError, "its key is none of the provider's"),
+)
+
+
+def _reason(error: jwt.PyJWTError) -> str:
+    """Return why a token is refused, without anything that is in it."""
+    return next((reason for kind, reason in _REASONS if isinstance(error, kind)), "it is no token")
 
 
 def _scopes(claims: Mapping[str, object], claim: str) -> frozenset[str]:
