@@ -10,7 +10,7 @@ from graphtide_core.any_pattern import AnyPattern, ordered_stream
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import logical_stream, part_in
 from graphtide_query import print_pattern
-from graphtide_query.families import family_of
+from graphtide_query.families import VARIANTS, family_of
 from graphtide_query.layout import PatternGraph
 from graphtide_serving.described import describe
 from graphtide_wire.bodies import TIME
@@ -35,6 +35,8 @@ _EDGE: Final = {
     "made": False,
     "attributes": {"bytes": 7120},
 }
+_ENGINE: Final = next(iter(VARIANTS))
+"""An engine in examples."""
 
 
 class DrawnVertex(BaseModel):
@@ -296,11 +298,11 @@ class PlanHistoryOut(BaseModel):
                     "epoch": 2,
                     "part": None,
                     "at": TIME,
-                    "engine": "timing",
-                    "service": "matcher_timing",
+                    "engine": _ENGINE,
+                    "service": f"matcher_{_ENGINE}",
                     "shard": 0,
                     "desired": "running",
-                    "reason": "another plan costs less now: engine timing, the cheapest",
+                    "reason": f"another plan costs less now: engine {_ENGINE}, the cheapest",
                     "nanoseconds": 250.5,
                     "partial_matches": 17.25,
                     "evidence": [{"edges": ["x", "y"], "estimated": 0.5, "counted": 1200.0}],
