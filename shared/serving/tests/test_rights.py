@@ -52,7 +52,9 @@ def test_a_right_to_a_name_is_none_to_everything() -> None:
     assert not any(caller.may(scope) for scope in SCOPES)
 
 
-@pytest.mark.parametrize("scope", ["patterns:write:payments-*", "matches:read:stream=flows", "patterns:read:a:b", *sorted(SCOPES)])
+@pytest.mark.parametrize(
+    "scope", ["patterns:write:payments-*", "matches:read:stream=flows", "patterns:read:a:b", *sorted(SCOPES)]
+)
 def test_scopes_that_are_some(scope: str) -> None:
     assert check([scope]) == {scope}
 
