@@ -172,7 +172,7 @@ def requests_of(route: Route, world: World, name: str, stream: str) -> Iterator[
     """Yield requests of a route about a pattern and a stream: with the names in the address, in the query and in the body."""
     kind = "operations" if "operations" in route.path else "mutes"
     id = world.ids.get(name, {}).get(kind, NO_ID)
-    given = {"name": name, "stream": stream, "match_id": f"{1:032x}", "id": id, "place": "0-1", "target": "t"}
+    given = {"name": name, "stream": stream, "match_id": f"{1:032x}", "id": id, "place": "0-1", "target": "ops"}
     path = route.path.format(**given)
     path += "?id=e" if path.endswith("edges:find") else ""
     body = BODIES.get(route.name)

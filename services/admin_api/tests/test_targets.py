@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide_admin_api.application import targets
-from graphtide_wire.targets import AlertCounts, decode_target, encode_counts
+from graphtide_admin_api.application.alert_requests import AlertRequests
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_log.follower import Follower
+from graphtide_serving.clock import SystemClock
+from graphtide_wire.targets import (
+    AlertAnswer,
+    AlertCounts,
+    AlertRequest,
+    DeadAlert,
+    decode_request,
+    decode_target,
+    encode_answer,
+    encode_counts,
+    encode_dead_alert,
+)
 from graphtide_wire.topics import Topics
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from conftest import Deployment
 
 TOPICS = Topics()
+AT = datetime(2024, 1, 1, tzinfo=UTC)
 PATH = "/api/v1/targets/ops"
 HOOK = {"kind": "webhook", "address": "https://93.184.215.14/hook", "severity": "high", "rate": 60, "secret": "ops.key"}
 
@@ -87,3 +106,108 @@ def test_there_are_only_so_many_targets(deployment: Deployment, monkeypatch: pyt
     assert deployment.http.put(PATH, json=HOOK).status_code == 201
     assert deployment.http.put("/api/v1/targets/other", json=HOOK).json()["code"] == "too-many-targets"
     assert deployment.http.put(PATH, json=HOOK | {"kind": "file", "address": "alerts.jsonl"}).status_code == 200
+
+
+def dead(number: int, target: str = "ops", **given: Any) -> DeadAlert:
+    usual: dict[str, Any] = {"reason": "it answered 400", "attempts": 1, "at": AT, "pattern": "p", "match": '{"query":"p"}'}
+    return DeadAlert(target=target, id=f"{number:032x}", **usual | given)
+
+
+def bury(deployment: Deployment, *letters: DeadAlert) -> None:
+    for each in letters:
+        message = encode_dead_alert(TOPICS.dead_alerts, each)
+        deployment.write(message.topic, message.key, message.value)
+
+
+@contextmanager
+def answering(deployment: Deployment, answer: Callable[[AlertRequest], AlertAnswer | None]) -> Iterator[list[AlertRequest]]:
+    """Answer requests in place of the service that delivers, while the block runs."""
+    seen: list[AlertRequest] = []
+    ended = Event()
+    follower = Follower(deployment.log, TOPICS.alert_requests)
+
+    def work() -> None:
+        while not ended.wait(0.01):
+            for record in follower.poll():
+                seen.append(decode_request(record))
+                found = answer(seen[-1])
+                if found is not None:
+                    message = encode_answer(TOPICS.alert_answers, found)
+                    deployment.write(message.topic, message.key, message.value)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        ended.set()
+        thread.join()
+        follower.close()
+
+
+def answer_of(request: AlertRequest, outcome: Any = "delivered", reason: str | None = None) -> AlertAnswer:
+    id = f"test-{request.id}" if request.dead is None else request.dead.id
+    return AlertAnswer(id=request.id, target=request.target, alert=id, outcome=outcome, reason=reason)
+
+
+def test_dead_alerts_are_shown_page_by_page_with_the_newest_first(deployment: Deployment) -> None:
+    deployment.http.put(PATH, json=HOOK)
+    assert deployment.http.get(f"{PATH}/dead").json() == {"dead": [], "next": None}
+    bury(deployment, dead(0), dead(1, "others"), dead(2), dead(3, pattern=None, match=None, unsaid=7))
+    first = deployment.http.get(f"{PATH}/dead?limit=2").json()
+    assert [each["id"] for each in first["dead"]] == [f"{number:032x}" for number in (3, 2)]
+    assert (first["dead"][0]["match"], first["dead"][0]["unsaid"]) == (None, 7)
+    second = deployment.http.get(f"{PATH}/dead?limit=2&cursor={first['next']}").json()
+    assert second["dead"] == [
+        {
+            "id": f"{0:032x}",
+            "pattern": "p",
+            "reason": "it answered 400",
+            "attempts": 1,
+            "at": "2024-01-01T00:00:00Z",
+            "unsaid": 0,
+            "match": {"query": "p"},
+        }
+    ]
+    assert deployment.http.get("/api/v1/targets/others/dead").json()["code"] == "not-found"
+
+
+def test_a_sample_is_asked_of_the_service_that_delivers(deployment: Deployment) -> None:
+    deployment.http.put(PATH, json=HOOK)
+    with answering(deployment, lambda request: answer_of(request, "refused", "the receiver answered 404")) as seen:
+        found = deployment.http.post(f"{PATH}:test")
+    (request,) = seen
+    assert (request.target, request.dead) == ("ops", None)
+    assert (found.status_code, found.json()) == (
+        200,
+        {"id": f"test-{request.id}", "outcome": "refused", "reason": "the receiver answered 404"},
+    )
+    assert deployment.http.post("/api/v1/targets/others:test").json()["code"] == "not-found"
+
+
+def test_nobody_who_delivers_is_a_problem(deployment: Deployment) -> None:
+    with pytest.raises(ProblemError, match="graphtide-alerts did not answer"):
+        AlertRequests(deployment.log, TOPICS, SystemClock(), 0.3).test("ops")
+
+
+def test_dead_alerts_are_sent_again_each_once(deployment: Deployment) -> None:
+    deployment.http.put(PATH, json=HOOK)
+    bury(deployment, dead(0), dead(1), dead(1), dead(2), dead(3, "others"))
+    ids = [f"{number:032x}" for number in (2, 1, 1)]
+    with answering(deployment, answer_of) as seen:
+        found = deployment.http.post(f"{PATH}/dead:replay", json={"ids": ids})
+        assert found.json() == {"results": [{"id": id, "outcome": "delivered", "reason": None} for id in ids[:2]]}
+        assert [each.dead for each in seen] == [dead(2), dead(1)]
+        unknown = deployment.http.post(f"{PATH}/dead:replay", json={"ids": [ids[0], f"{3:032x}"]})
+        assert (unknown.status_code, unknown.json()["code"]) == (404, "not-found")
+        assert len(seen) == 2
+    for wrong in ([], ["x"] * 101):
+        assert deployment.http.post(f"{PATH}/dead:replay", json={"ids": wrong}).status_code == 422
+
+
+def test_what_nobody_answers_in_time_is_said_of_each(deployment: Deployment) -> None:
+    bury(deployment, dead(0), dead(1))
+    requests = AlertRequests(deployment.log, TOPICS, SystemClock(), 1.0)
+    with answering(deployment, lambda request: answer_of(request) if request.dead == dead(1) else None):
+        found = requests.replay("ops", [f"{0:032x}", f"{1:032x}"])
+    assert [(id, answer and answer.outcome) for id, answer in found] == [(f"{0:032x}", None), (f"{1:032x}", "delivered")]

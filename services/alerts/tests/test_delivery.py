@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +23,17 @@ from graphtide_testing.seeds import seeds
 from graphtide_testing.telemetry import count_metrics, metrics_of
 from graphtide_wire import matches, mutes
 from graphtide_wire.control import AnnotationsForm
-from graphtide_wire.targets import AlertCounts, DeadAlert, TargetRecord, decode_counts, decode_dead_alert
+from graphtide_wire.targets import (
+    AlertAnswer,
+    AlertCounts,
+    AlertRequest,
+    DeadAlert,
+    TargetRecord,
+    decode_answer,
+    decode_counts,
+    decode_dead_alert,
+    encode_request,
+)
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -79,24 +89,30 @@ class World:
         self.known = Known(TOPICS)
         self.known.whole()
         self.reported = 0
+        self.passed: dict[str, int] = {}
 
     def register(self, name: str, **said: Any) -> None:
         text = f"PATTERN {name} MATCH (a)-[x]->(b) ON s WINDOW 1"
         record = registrations.registration(text, AT, annotations=AnnotationsForm(**said))
-        self._know(registrations.registering(TOPICS, record))
+        self.know(registrations.registering(TOPICS, record))
 
     def mute(self, **given: Any) -> None:
         usual: dict[str, Any] = {"id": "m", "created_at": AT, "created_by": "ann"}
         record = mutes.MuteRecord(**usual | given)
-        self._know(mutes.encode_mute(TOPICS.mutes, record))
+        self.know(mutes.encode_mute(TOPICS.mutes, record))
 
-    def _know(self, message: Message) -> None:
+    def know(self, message: Message) -> None:
         self.writer.write([message])
         reader = self.log.reader(None)
         (place,) = reader.partitions(message.topic)
         reader.assign({place: 0})
         for record in reader.poll(0.0, 1_000):
-            self.known.take(record)
+            if record.offset >= self.passed.get(message.topic, 0):
+                self.known.take(record)
+                self.passed[message.topic] = record.offset + 1
+
+    def answers(self) -> list[AlertAnswer]:
+        return [decode_answer(record) for record in self._records(TOPICS.alert_answers)]
 
     def report(
         self, count: int = 1, pattern: str = "p", kind: str = "match", *, vertex: str = "v", backfilled: bool = False
@@ -263,6 +279,91 @@ def test_what_became_of_matches_is_in_the_metrics() -> None:
     assert found[name.format("failed_attempts_total")] == 3
     assert found[name.format("waiting")] == 0
     assert name.format("waiting") not in metrics_of(exposition().decode())
+
+
+def ask(world: World, delivery: Delivery, **given: Any) -> AlertAnswer:
+    """Let a delivery make an attempt that a user asks for, and return its answer."""
+    usual: dict[str, Any] = {"id": "r", "target": "ops", "at": world.clock.now()}
+    request = AlertRequest(**usual | given)
+    before = len(world.answers())
+    world.know(encode_request(TOPICS.alert_requests, request))
+    delivery.step()
+    (answer,) = world.answers()[before:]
+    assert (answer.id, answer.target) == ("r", "ops")
+    return answer
+
+
+def test_a_sample_is_sent_while_a_match_waits_and_counts_nowhere() -> None:
+    world = World(target(template="{message} of {a.id}"))
+    world.receiver.answer = lambda alert: UndeliveredError("it answered 503") if alert.type == "match" else None
+    world.report(1)
+    delivery = world.delivery(most_attempts=1_000)
+    delivery.open()
+    delivery.step()
+    answer = ask(world, delivery)
+    assert (answer.alert, answer.outcome, answer.reason) == ("test-r", "delivered", None)
+    (sample,) = world.receiver.taken
+    assert (sample.type, sample.content["message"]) == ("test", "this is a test of 192.0.2.1")
+    world.receiver.answer = lambda _alert: UndeliverableError("it answered 404")
+    answer = ask(world, delivery)
+    assert (answer.outcome, answer.reason) == ("refused", "it answered 404")
+    world.receiver.answer = lambda _alert: UndeliveredError("it answered 503")
+    assert ask(world, delivery).outcome == "failed"
+    delivery.close()
+    assert world.counts().accepted == 0
+    assert not world.dead()
+
+
+def test_a_dead_alert_is_sent_again_under_its_id() -> None:
+    world = World(target(rate=1))
+    world.register("p", severity="high")
+    refused = {f"{0:032x}"}
+    world.receiver.answer = lambda alert: UndeliverableError("no") if alert.id in refused or alert.type == "sum" else None
+    world.report(3)
+    world.run(steps=20)
+    world.clock.sleep(60.0)
+    world.run(steps=20)
+    world.receiver.answer = lambda _alert: None
+    delivery = world.delivery()
+    delivery.open()
+    dead = world.dead()
+    assert [letter.unsaid for letter in dead] == [0, 1]
+    for letter in dead:
+        failed = next(alert for alert in world.receiver.attempts if alert.id == letter.id)
+        assert ask(world, delivery, dead=letter).outcome == "delivered"
+        assert world.receiver.taken[-1] == failed
+    delivery.close()
+    assert (world.counts().dead, world.counts().delivered, world.counts().summed) == (1, 1, 1)
+
+
+def test_a_request_that_is_old_or_of_another_target_is_passed_over() -> None:
+    world = World()
+    delivery = world.delivery()
+    delivery.open()
+    old = AlertRequest(id="old", target="ops", at=world.clock.now() - timedelta(seconds=60))
+    other = AlertRequest(id="other", target="others", at=world.clock.now())
+    for request in (old, other):
+        world.know(encode_request(TOPICS.alert_requests, request))
+        delivery.step()
+    delivery.close()
+    assert not world.answers()
+    assert not world.receiver.attempts
+
+
+def test_requests_of_before_the_service_began_are_passed_over() -> None:
+    known, log = Known(TOPICS), MemoryLog()
+    log.admin().ensure(TOPICS.of_deployment())
+    writer, reader = log.writer(), log.reader(None)
+    reader.assign(dict.fromkeys(reader.partitions(TOPICS.alert_requests), 0))
+    for _ in range(2):
+        writer.write([encode_request(TOPICS.alert_requests, AlertRequest(id="r", target="ops", at=AT))])
+        for record in reader.poll(0.0, 10):
+            known.take(record)
+        assert known.next_request("others") is None
+        is_taken = known.next_request("ops") is not None
+        known.whole()
+    assert is_taken
+    assert known.next_request("ops") is None
 
 
 def test_matches_wait_for_the_one_before_them() -> None:

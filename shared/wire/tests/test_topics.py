@@ -67,10 +67,11 @@ def test_only_the_raw_topic_has_several_partitions() -> None:
 
 
 def test_what_controls_is_compacted_and_matches_and_verdicts_are_not() -> None:
-    matches, dead_alerts, *control, verdicts = Topics().of_deployment(partitions=3, retention_ms=1000)
+    matches, dead_alerts, *control, verdicts, requests, answers = Topics().of_deployment(partitions=3, retention_ms=1000)
     assert (matches.partitions, matches.compacted, matches.retention_ms) == (3, False, 1000)
     assert (dead_alerts.partitions, dead_alerts.compacted, dead_alerts.retention_ms) == (1, False, 1000)
-    assert (verdicts.partitions, verdicts.compacted, verdicts.retention_ms) == (1, False, 3_600_000)
+    for spec in (verdicts, requests, answers):
+        assert (spec.partitions, spec.compacted, spec.retention_ms) == (1, False, 3_600_000)
     assert {(spec.partitions, spec.compacted, spec.retention_ms) for spec in control} == {(1, True, None)}
 
 

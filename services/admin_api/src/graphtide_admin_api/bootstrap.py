@@ -18,6 +18,7 @@ from graphtide_telemetry import attributes as key
 from graphtide_telemetry import metrics
 from graphtide_telemetry.instruments import observe_gauge
 
+from graphtide_admin_api.application.alert_requests import AlertRequests
 from graphtide_admin_api.application.deleting import Deleting
 from graphtide_admin_api.application.edges import Edges
 from graphtide_admin_api.application.first_look import FirstLook
@@ -105,6 +106,7 @@ def assemble(settings: AdminApiSettings, log: Log, partial_matches: PartialMatch
         patterns=Patterns(log, topics, clock, view, registry),
         recent=recent,
         marks=marks,
+        alert_requests=AlertRequests(log, topics, clock),
         targets=Targets(log, topics, clock, AllowedAddresses(settings.allowed_addresses), _resolve),
         partial_matches=shared,
         results=Results(log, topics, recent),

@@ -303,6 +303,10 @@ DEAD_ALERT = targets.DeadAlert(
     pattern="exfiltration",
     match='{"match_id":"4232d89a8d4c036f868a7bc9f0d7cb5f"}',
 )
+ALERT_REQUEST = targets.AlertRequest(id="5d41402abc4b2a76", target="on-call", at=AT, dead=DEAD_ALERT)
+ALERT_ANSWER = targets.AlertAnswer(
+    id="5d41402abc4b2a76", target="on-call", alert=DEAD_ALERT.id, outcome="failed", reason="the receiver answered 503"
+)
 ACKNOWLEDGEMENT = acknowledgements.AcknowledgementRecord(
     "exfiltration", "4232d89a8d4c036f868a7bc9f0d7cb5f", "ann", AT, "a test of ours"
 )
@@ -475,6 +479,8 @@ EXAMPLES = [
     Example("target", targets.encode_target("t", TARGET), TARGET, targets.decode_target),
     Example("alert-counts", targets.encode_counts("t", ALERT_COUNTS), ALERT_COUNTS, targets.decode_counts),
     Example("dead-alert", targets.encode_dead_alert("t", DEAD_ALERT), DEAD_ALERT, targets.decode_dead_alert),
+    Example("alert-request", targets.encode_request("t", ALERT_REQUEST), ALERT_REQUEST, targets.decode_request),
+    Example("alert-answer", targets.encode_answer("t", ALERT_ANSWER), ALERT_ANSWER, targets.decode_answer),
     Example(
         "schema",
         Message("t", stream_schema.schema_key("flows", "declared"), stream_schema.encode_schema(SCHEMA)),

@@ -27,10 +27,12 @@ from graphtide_wire.replicas import ReplicaRecord
 from graphtide_wire.statistics import StatisticsForm
 from graphtide_wire.stream_schema import SchemaRecord
 from graphtide_wire.stream_statement import StatementRecord
-from graphtide_wire.targets import AlertCounts, DeadAlert, TargetRecord
+from graphtide_wire.targets import AlertAnswer, AlertCounts, AlertRequest, DeadAlert, TargetRecord
 from graphtide_wire.verdicts import VerdictRecord
 
 FORMS: Final[dict[str, type[msgspec.Struct]]] = {
+    "control.alert-answers": AlertAnswer,
+    "control.alert-requests": AlertRequest,
     "control.alerts": AlertCounts,
     "control.targets": TargetRecord,
     "out.alerts.dead": DeadAlert,

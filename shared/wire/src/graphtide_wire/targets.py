@@ -18,6 +18,9 @@ from graphtide_wire.json_form import Count, Form, Instant, decode, encode
 MOST_TEXT: Final = 2_000
 """Characters of an address and of a template."""
 
+REQUEST_SECONDS: Final = 30.0
+"""Seconds that a request for an alert holds."""
+
 TargetName = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,62}$")]
 FileName = Annotated[str, Meta(pattern="^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
 """A file directly in a folder; no path leads out of it."""
@@ -114,6 +117,40 @@ class DeadAlert(msgspec.Struct, frozen=True, kw_only=True):
     unsaid: Count = 0
 
 
+class AlertRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """An alert that a user asks to be sent to a target now, by one attempt.
+
+    Attributes:
+        id: of the request.
+        target: name of the target.
+        at: when it was made; one that is older than `REQUEST_SECONDS` is passed over.
+        dead: the dead alert to send again; None asks for a sample.
+    """
+
+    id: str
+    target: TargetName
+    at: Instant
+    dead: DeadAlert | None = None
+
+
+class AlertAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a request.
+
+    Attributes:
+        id: of the request.
+        target: name of the target.
+        alert: the idempotency key that was sent.
+        outcome: `failed` if another attempt may succeed, `refused` if none will.
+        reason: why it was not delivered, for people; it has no secret.
+    """
+
+    id: str
+    target: TargetName
+    alert: str
+    outcome: Literal["delivered", "failed", "refused"]
+    reason: str | None = None
+
+
 def encode_target(topic: str, record: TargetRecord) -> Message:
     """Return the message of a target."""
     return Message(topic, record.name.encode(), encode(record))
@@ -161,6 +198,36 @@ def decode_dead_alert(record: Record) -> DeadAlert:
         PoisonRecordError: it is none, or not under its name.
     """
     found = decode(record.value, DeadAlert, "dead alert")
+    return _under(found, found.target, record)
+
+
+def encode_request(topic: str, request: AlertRequest) -> Message:
+    """Return the message of a request."""
+    return Message(topic, request.target.encode(), encode(request))
+
+
+def decode_request(record: Record) -> AlertRequest:
+    """Return the request of a record.
+
+    Raises:
+        PoisonRecordError: it is none, or not under its name.
+    """
+    found = decode(record.value, AlertRequest, "request for an alert")
+    return _under(found, found.target, record)
+
+
+def encode_answer(topic: str, answer: AlertAnswer) -> Message:
+    """Return the message of an answer."""
+    return Message(topic, answer.target.encode(), encode(answer))
+
+
+def decode_answer(record: Record) -> AlertAnswer:
+    """Return the answer of a record.
+
+    Raises:
+        PoisonRecordError: it is none, or not under its name.
+    """
+    found = decode(record.value, AlertAnswer, "answer to a request for an alert")
     return _under(found, found.target, record)
 
 

@@ -168,6 +168,16 @@ class Topics:
         return f"{self.prefix}.control.verdicts.v1"
 
     @property
+    def alert_requests(self) -> str:
+        """Alerts that users ask to be sent now; the key is the target's name."""
+        return f"{self.prefix}.control.alert-requests.v1"
+
+    @property
+    def alert_answers(self) -> str:
+        """What became of these; the key is the target's name."""
+        return f"{self.prefix}.control.alert-answers.v1"
+
+    @property
     def status(self) -> str:
         """Plan statuses; compacted, the key is the pattern's name."""
         return f"{self.prefix}.control.status.v1"
@@ -292,7 +302,10 @@ class Topics:
             TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
             TopicSpec(self.dead_alerts, 1, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
             *(TopicSpec(name, 1, compacted=True, most_bytes=MOST_ENVELOPED_BYTES) for name in control),
-            TopicSpec(self.verdicts, 1, retention_ms=VERDICTS_RETENTION_MS, most_bytes=MOST_ENVELOPED_BYTES),
+            *(
+                TopicSpec(name, 1, retention_ms=VERDICTS_RETENTION_MS, most_bytes=MOST_ENVELOPED_BYTES)
+                for name in (self.verdicts, self.alert_requests, self.alert_answers)
+            ),
         )
 
     def check(self, stream: StreamName) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphtide_telemetry.health import Look
     from graphtide_wire.topics import Topics
 
+    from graphtide_admin_api.application.alert_requests import AlertRequests
     from graphtide_admin_api.application.deleting import Deleting
     from graphtide_admin_api.application.edges import Edges
     from graphtide_admin_api.application.first_look import FirstLook
@@ -65,6 +66,7 @@ class Parts:
     recent: RecentMatches
     marks: Marks
     targets: Targets
+    alert_requests: AlertRequests
     partial_matches: PartialMatches
     results: Results
     streams: Streams

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
 from graphtide_core.errors import PoisonRecordError
@@ -29,11 +29,20 @@ from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.instruments import Gauges, add
 from graphtide_wire import headers, matches
-from graphtide_wire.targets import AlertCounts, DeadAlert, decode_counts, encode_counts, encode_dead_alert
+from graphtide_wire.targets import (
+    REQUEST_SECONDS,
+    AlertAnswer,
+    AlertCounts,
+    DeadAlert,
+    decode_counts,
+    encode_answer,
+    encode_counts,
+    encode_dead_alert,
+)
 from msgspec.structs import replace
 
 from graphtide_alerts.application.ports import UndeliverableError, UndeliveredError
-from graphtide_alerts.domain.alert import alert_of_match, alert_of_sum
+from graphtide_alerts.domain.alert import alert_of_dead, alert_of_match, alert_of_sample, alert_of_sum
 from graphtide_alerts.domain.selection import Choice, choose
 
 if TYPE_CHECKING:
@@ -42,7 +51,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Record
     from graphtide_wire.matches import MatchEvent
-    from graphtide_wire.targets import TargetRecord
+    from graphtide_wire.targets import AlertRequest, TargetRecord
     from graphtide_wire.topics import Topics
 
     from graphtide_alerts.application.known import Known
@@ -163,6 +172,9 @@ class Delivery:
         opened = open_worker(self._opened, self.name)
         if not opened.waiting and opened.unsettled < MOST_READ:
             opened.waiting.extend(opened.reader.poll(0.0 if opened.unsettled else self._pace.linger_seconds, MOST_READ))
+        request = self._known.next_request(self._target.name)
+        if request is not None:
+            self._answer(opened, request)
         now = self._clock.monotonic()
         is_idle = not (self._sum_up(opened, now) and self._settle(opened, now))
         is_time = now - opened.committed_at >= self._pace.commit_seconds
@@ -314,6 +326,27 @@ class Delivery:
         opened.unsettled = 0
         self._measure(opened)
         opened.committed_at = self._clock.monotonic()
+
+    def _answer(self, opened: _Opened, request: AlertRequest) -> None:
+        """Make the attempt that a user asks for, beside the matches that wait; it counts nowhere."""
+        if (self._clock.now() - request.at).total_seconds() > REQUEST_SECONDS:
+            return
+        dead = request.dead
+        if dead is None:
+            alert = alert_of_sample(f"test-{request.id}", self._target)
+        else:
+            alert = alert_of_dead(dead, self._known.annotations(dead.pattern or ""), self._target)
+        outcome: Literal["delivered", "failed", "refused"] = "delivered"
+        reason = None
+        try:
+            opened.sender.send(alert)
+        except (UndeliveredError, UndeliverableError) as error:
+            outcome = "failed" if isinstance(error, UndeliveredError) else "refused"
+            reason = str(error)
+        answer = AlertAnswer(id=request.id, target=request.target, alert=alert.id, outcome=outcome, reason=reason)
+        opened.transactor.begin()
+        opened.transactor.write([encode_answer(self._topics.alert_answers, answer)])
+        opened.transactor.commit(self.name, {})
 
     def _measure(self, opened: _Opened) -> None:
         """Add what was committed to the metrics."""

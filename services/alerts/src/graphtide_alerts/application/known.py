@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
 from graphtide_wire.control import AnnotationsForm, decode_pattern
 from graphtide_wire.mutes import decode_mute
-from graphtide_wire.targets import TargetRecord, decode_target
+from graphtide_wire.targets import AlertRequest, TargetRecord, decode_request, decode_target
 
 from graphtide_alerts.domain.selection import Mutes
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 _LOG = structlog.get_logger()
 _LINGER_SECONDS: Final = 0.05
+MOST_REQUESTS: Final = 1_000
+"""Requests that wait; the oldest is passed over for a newer one."""
+
 _NONE: Final = AnnotationsForm()
 
 
@@ -44,11 +48,12 @@ class Known:
         self._mutes = Mutes()
         self._annotations: dict[str, AnnotationsForm] = {}
         self._targets: dict[str, TargetRecord] = {}
+        self._requests: deque[AlertRequest] = deque(maxlen=MOST_REQUESTS)
 
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics to follow."""
-        return self._topics.targets, self._topics.patterns, self._topics.mutes
+        return self._topics.targets, self._topics.patterns, self._topics.mutes, self._topics.alert_requests
 
     def take(self, record: Record) -> None:
         """Take a record of one of the topics; one that cannot be read counts as none."""
@@ -84,9 +89,21 @@ class Known:
         with self._lock:
             return self._mutes.cover(pattern, body, now)
 
+    def next_request(self, target: str) -> AlertRequest | None:
+        """Return a request for an alert to a target, and forget it; None if there is none."""
+        with self._lock:
+            found = next((each for each in self._requests if each.target == target), None)
+            if found is not None:
+                self._requests.remove(found)
+            return found
+
     def _take(self, record: Record) -> None:
         name = (record.key or b"").decode(errors="replace")
-        if record.topic == self._topics.mutes:
+        if record.topic == self._topics.alert_requests:
+            # Those of before the service read everything were for another process.
+            if self._is_whole:
+                self._requests.append(decode_request(record))
+        elif record.topic == self._topics.mutes:
             self._mutes.end(name)
             if record.value is not None:
                 self._mutes.put(decode_mute(record))
