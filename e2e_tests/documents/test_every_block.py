@@ -27,6 +27,7 @@ import yaml
 from graphtide.cli.app import app
 from graphtide.dev.deployment import DevOptions, application
 from graphtide_admin_api.settings import AdminApiSettings
+from graphtide_alerts.settings import AlertsSettings
 from graphtide_core.ids import EdgeId, PatternName
 from graphtide_core.match import match_id
 from graphtide_ingestion.settings import Settings as IngestionSettings
@@ -102,6 +103,7 @@ PRINTED: Final = ("text", "mermaid")
 
 SETTINGS: Final[Mapping[str, type[BaseSettings]]] = {
     "GRAPHTIDE_ADMIN_API_": AdminApiSettings,
+    "GRAPHTIDE_ALERTS_": AlertsSettings,
     "GRAPHTIDE_INGESTION_": IngestionSettings,
     "GRAPHTIDE_PREPROCESS_": PreprocessSettings,
 }
