@@ -48,6 +48,7 @@ def test_a_document_has_the_id_of_the_alert(receiver: Receiver) -> None:
 def test_a_document_that_is_there_already_is_delivered(receiver: Receiver) -> None:
     receiver.body = answer(409, error={"type": "version_conflict_engine_exception", "reason": "exists"})
     index(receiver).send(ALERT)
+    assert len(receiver.accepted) == 1
 
 
 def test_an_item_that_failed_is_tried_again_or_dead_by_its_own_status(receiver: Receiver) -> None:
@@ -67,7 +68,7 @@ def test_an_answer_of_something_else_delivers_nothing(receiver: Receiver, body: 
         index(receiver).send(ALERT)
 
 
-def test_a_request_that_fails_is_told_apart_as_with_webhooks(receiver: Receiver) -> None:
+def test_a_status_of_the_request_counts_as_with_webhooks(receiver: Receiver) -> None:
     receiver.answer = lambda _request: 503
     with pytest.raises(UndeliveredError, match="503"):
         index(receiver).send(ALERT)

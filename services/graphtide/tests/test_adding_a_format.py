@@ -47,6 +47,7 @@ GOOD = [(1, "a", "b", "x"), (3, "b", "c", "y")]
 BAD = "x\ta\tb\tnoon"
 TEXT = f"x\ta\tb\t1\n{BAD}\ny\tb\tc\t3\n"
 ALLOWED = {
+    "services/alerts/src/graphtide_alerts/adapters/elasticsearch.py": "the bulk API has a media type of its own",
     "shared/core/src/graphtide_core/formats.py": "the registry",
     "shared/core/src/graphtide_core/record_format.py": "the words of FORMAT in a STREAM statement",
     "services/backfill/src/graphtide_backfill/adapters/result_folder.py": "names its own files",
