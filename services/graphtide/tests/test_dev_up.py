@@ -180,7 +180,28 @@ def test_the_address_it_says_answers_at_once_and_a_signal_is_a_good_end(number: 
         assert httpx2.get(f"{url}/api/v1").text == shown.text
         process.send_signal(number)
         assert process.wait(60) == 0
-        assert b"Traceback" not in process.stderr.read()
+        last = process.stderr.read()
+        assert b"Traceback" not in last
+        assert last.endswith(b"ended; its streams, patterns and matches were in memory alone\n")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_signal_ends_it_while_somebody_follows_matches() -> None:
+    process = dev_up("--port", "0")
+    try:
+        assert process.stderr is not None
+        lines = iter(process.stderr.readline, b"")
+        url = next(line.decode() for line in lines if line.startswith(b"serving at ")).split()[2]
+        text = "PATTERN p MATCH (a)-[x:y]->(b) ON s WINDOW 1m"
+        assert httpx2.post(f"{url}/api/v1/patterns", json={"text": text}, timeout=60).status_code == 201
+        with httpx2.stream("GET", f"{url}/api/v1/patterns/p/matches:stream", timeout=120) as followed:
+            assert followed.status_code == 200
+            process.send_signal(signal.SIGINT)
+            _, last = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert last.endswith(b"ended; its streams, patterns and matches were in memory alone\n")
     finally:
         process.kill()
         process.communicate()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +53,57 @@ def test_an_interrupt_ends_it_at_once(files: tuple[Path, Path], tmp_path: Path, 
     assert (summary["outcome"], summary["matches"]) == ("interrupted", len(found))
 
 
+EVENTS = ", ".join(f"e{number}:x" for number in range(8))
+
+
+@pytest.mark.parametrize("operator", ["SEQ", "AND"])
+def test_an_interrupt_ends_a_search_of_events_at_once(tmp_path: Path, operator: str) -> None:
+    # About 4,000^8 / 8! sequences, and no match.
+    (tmp_path / "p.gtp").write_text(f"PATTERN p {operator}({EVENTS}) WHERE e0.v + e7.v < 0 ON s WITHIN 10m\n")
+    (tmp_path / "s.csv").write_text("ts,type,v\n" + "".join(f"{ts},x,1\n" for ts in range(4_000)))
+    status, _, said = end_with_words("match", tmp_path / "p.gtp", tmp_path / "s.csv", "--output", tmp_path / "found.jsonl")
+    assert (status, said) == (130, "graphtide: interrupted: 4,000 records, 0 matches\n")
+
+
+def test_an_interrupt_ends_a_closure_of_paths_at_once(tmp_path: Path) -> None:
+    # Each edge of a dense graph closes millions of pairs of vertices anew.
+    (tmp_path / "p.gtp").write_text("QUERY reach SELECT u, v MATCH (u)-/p<:x+>/->(v) ON s WINDOW(1h)\n")
+    edges = (f"{number},v{number % 3_001},v{number * 7_919 % 3_001},x\n" for number in range(200_000))
+    (tmp_path / "s.csv").write_text("ts,src,dst,label\n" + "".join(edges))
+    status, _, said = end_with_words("match", tmp_path / "p.gtp", tmp_path / "s.csv", "--output", tmp_path / "found.jsonl")
+    assert status == 130
+    assert said.startswith("graphtide: interrupted: ")
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="missing: Java, for Spark")
+def test_an_interrupt_ends_a_search_on_spark_and_its_workers(files: tuple[Path, Path], tmp_path: Path) -> None:
+    written = ["--output", tmp_path / "found.jsonl", "--master", "local[1]"]
+    command = [sys.executable, "-m", "graphtide", "backfill", *files, *written]
+    process = subprocess.Popen([str(each) for each in command], stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        # The search itself is in a worker of Spark, which works when the driver waits.
+        wait_until(lambda: any(cpu_seconds(each) > 2 * start_seconds() for each in workers(process.pid)), seconds=200)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        wait_until(lambda: not workers(process.pid), seconds=60)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 130
+    assert b"interrupted: " in said
+    assert b"--resume" in said
+
+
+def workers(session: int) -> list[int]:
+    """Return the Python workers of Spark in a session of processes."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if b"pyspark.daemon" in (each / "cmdline").read_bytes() and os.getsid(int(each.name)) == session:
+                found.append(int(each.name))
+    return found
+
+
 def test_an_interrupt_shows_what_was_seen_so_far(files: tuple[Path, Path]) -> None:
     patterns, stream = files
     status, shown = end("explain", patterns, "--engine", "re-search", "--analyze", stream)
@@ -92,6 +145,12 @@ def interrupt_search(*arguments: object) -> int:
 
 def end(*arguments: object, number: int = signal.SIGINT) -> tuple[int, str]:
     """Run the program, send a signal in its search, and return its status and what it wrote."""
+    status, shown, _ = end_with_words(*arguments, number=number)
+    return status, shown
+
+
+def end_with_words(*arguments: object, number: int = signal.SIGINT) -> tuple[int, str, str]:
+    """Run the program, send a signal in its search, and return its status, what it wrote and what it said."""
     command = [sys.executable, "-m", "graphtide", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -103,7 +162,7 @@ def end(*arguments: object, number: int = signal.SIGINT) -> tuple[int, str]:
         process.kill()
         process.communicate()
     assert b"Traceback" not in errors
-    return process.returncode, shown.decode()
+    return process.returncode, shown.decode(), errors.decode()
 
 
 def test_a_bound_on_work_lets_the_others_continue(files: tuple[Path, Path], tmp_path: Path) -> None:

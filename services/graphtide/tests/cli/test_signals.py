@@ -162,6 +162,33 @@ def test_a_verb_that_reads_ends(files: Path, verb: tuple[str, ...], words: str, 
 
 
 @BOTH
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        (("generate", "network", "--records", "100000000", "--output", "big.csv"), "generating 100,000,000 records"),
+        (("demo", "--records", "100000000"), "generating 100,000,000 flows"),
+        (("bench", "many", "--cache", "cache"), ""),
+    ],
+    ids=lambda given: given[0] if isinstance(given, tuple) else "",
+)
+def test_a_verb_that_computes_ends(tmp_path: Path, verb: tuple[str, ...], words: str, number: int, status: int) -> None:
+    pytest.importorskip("graphtide_bench")
+    with start("-m", "graphtide", *verb, cwd=tmp_path) as process:
+        # The longest start of them takes a third of it.
+        wait_until(lambda: cpu_seconds(process.pid) > 4, 200)
+        code, said = end(process, number)
+    assert code == status
+    assert said.startswith(f"graphtide: interrupted: {words}")
+    assert said.count("\n") == 1
+
+
+def cpu_seconds(process: int) -> float:
+    with open(f"/proc/{process}/stat", encoding="ascii") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+@BOTH
 def test_a_signal_during_the_start_ends_it_without_a_traceback(number: int, status: int) -> None:
     # It comes while the named module is being imported; the command itself has begun when patterns are parsed.
     for module, words in (("graphtide.cli.app", ""), ("graphtide.cli.match", ""), ("lark", "graphtide: interrupted\n")):

@@ -95,6 +95,7 @@ def run(
     port: int,
     end_seconds: float = _END_SECONDS,
     *,
+    grace_seconds: int = _GRACE_SECONDS,
     bound: socket.socket | None = None,
     on_started: Callable[[], None] = lambda: None,
 ) -> None:
@@ -107,6 +108,7 @@ def run(
         host: address to listen on.
         port: of that address.
         end_seconds: see above.
+        grace_seconds: how long requests under way may take after the signal; those that follow events never end by themselves.
         bound: from `listening`, if that was called before; it is closed at the end.
         on_started: called when requests are answered.
 
@@ -117,7 +119,7 @@ def run(
         own = bound or listening(host, port)
     except PortError as error:
         raise SystemExit(str(error)) from error
-    server = _Server(configuration(app, host, port), end_seconds, on_started)
+    server = _Server(configuration(app, host, port, grace_seconds), end_seconds, on_started)
     with own:
         server.run([own])
     if server.force_exit or server.server_state.tasks:

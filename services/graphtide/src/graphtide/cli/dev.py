@@ -16,6 +16,9 @@ from graphtide.extras import needing
 
 _HOST: Final = "127.0.0.1"
 
+_GRACE_SECONDS: Final = 1
+"""How long requests under way may take after a signal: somebody waits for the end."""
+
 app = typer.Typer(help="Run all services in one process, to try things.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -79,7 +82,10 @@ def up(
                 played.start()
 
         try:
-            run(application(DevOptions(kafka, redis, lateness, low_latency, ahead)), _HOST, own, bound=bound, on_started=say)
+            app = application(DevOptions(kafka, redis, lateness, low_latency, ahead))
+            run(app, _HOST, own, grace_seconds=_GRACE_SECONDS, bound=bound, on_started=say)
+            kept = "; its streams, patterns and matches were in memory alone" if kafka is None else ""
+            typer.echo(f"ended{kept}", err=True)
         finally:
             if played is not None:
                 played.end()
