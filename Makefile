@@ -321,10 +321,11 @@ $(SITE_TOOLS)/ready: | $(STAMPS)/tools
 	@touch $@
 
 .PHONY: docs
-docs: prerequisites $(SITE_TOOLS)/ready  ## build the documentation as a site into dist/site; a link that leads nowhere is an error
+docs: prerequisites $(SITE_TOOLS)/ready  ## build the documentation as a site into dist/site, under its version; a link that leads nowhere is an error
 	@NO_MKDOCS_2_WARNING=1 $(STEP) 'building the site' $(SITE_TOOLS)/bin/mkdocs build --strict --quiet \
-	  --config-file packaging/site/mkdocs.yml --site-dir $(CURDIR)/dist/site
-	@echo 'open dist/site/index.html'
+	  --config-file packaging/site/mkdocs.yml --site-dir $(CURDIR)/dist/site/$(VERSION)
+	@$(PYTHON) packaging/site/versions.py dist/site
+	@echo 'open dist/site/index.html; the version switch needs a server: $(PYTHON) -m http.server --directory dist/site'
 
 # Digests of the images' bases: the build adds missing ones to the file, and uses the same bases again.
 DIGESTS ?= .cache/images.digests
