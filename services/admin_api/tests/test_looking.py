@@ -101,8 +101,8 @@ def test_the_newest_matches_are_shown_newest_first(deployment: Deployment) -> No
 
 
 def test_a_match_is_listed_with_what_its_pattern_says(deployment: Deployment) -> None:
-    told = f"{TEXT} SEVERITY high MESSAGE '{{a.id}} pays {{c.id}}'"
-    assert deployment.http.post("/api/v1/patterns", json={"text": told}).status_code == 201
+    text = f"{TEXT} SEVERITY high MESSAGE '{{a.id}} pays {{c.id}}'"
+    assert deployment.http.post("/api/v1/patterns", json={"text": text}).status_code == 201
     for name in ("p", "gone"):
         vertices = '"vertices":{"a":"ann","b":"bob","c":"cid"}'
         body = f'{{"match_id":"1","query":"{name}","kind":"match","detected_at":0,"first_ts":0,"last_ts":0,{vertices}}}'

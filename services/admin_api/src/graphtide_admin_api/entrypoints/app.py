@@ -74,6 +74,7 @@ _PROBLEMS: Final = describe(
             "`too-many-simulations`, `too-many-results`."
         ),
         503: "The service cannot answer now; try again: `unavailable`, `simulation-too-long`.",
+        504: "The service that delivers alerts does not answer: `no-answer`.",
     }
 )
 
