@@ -49,10 +49,10 @@ def built_version() -> str:
 
 def test_every_page_that_people_look_for_is_in_the_menu() -> None:
     menu = (ROOT / "packaging/site/mkdocs.yml").read_text("utf-8")
-    listed = set(re.findall(r": ((?:tutorials|how-to|reference|explanation)/\S+\.md)$", menu, re.MULTILINE))
+    listed = set(re.findall(r": ((?:for|tutorials|how-to|reference|explanation)/\S+\.md)$", menu, re.MULTILINE))
     pages = {
         path.relative_to(ROOT / "docs").as_posix()
-        for folder in ("tutorials", "how-to", "reference", "explanation")
+        for folder in ("for", "tutorials", "how-to", "reference", "explanation")
         for path in (ROOT / "docs" / folder).glob("*.md")
     }
     assert listed == pages

@@ -12,6 +12,7 @@ from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies import TIME
 from graphtide_wire.targets import MOST_TEXT, AlertAnswer, AlertCounts, DeadAlert, TargetRecord
 from pydantic import BaseModel, Field
+from starlette.convertors import Convertor, register_url_convertor
 
 from graphtide_admin_api.application.alert_requests import MOST_REPLAYED
 from graphtide_admin_api.entrypoints.forms import Strict, like
@@ -168,8 +169,23 @@ class ReplayOut(BaseModel):
     results: list[AttemptOut]
 
 
+class _TargetName(Convertor[str]):
+    """A target's name in an address: what has a colon is an action on a target."""
+
+    regex = "[^/:]+"
+
+    def convert(self, value: str) -> str:
+        """Return the name."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """Return the name in the address."""
+        return value
+
+
 def router(parts: Parts) -> APIRouter:
     """Return the routes."""
+    register_url_convertor("target", _TargetName())
     routes = APIRouter(prefix="/api/v1/targets", tags=["alerts"], route_class=JsonRoute)
     administers = [Depends(parts.requires(ADMIN))]
 
@@ -182,12 +198,12 @@ def router(parts: Parts) -> APIRouter:
         """Return the targets of alerts, with what became of the matches for each."""
         return TargetsOut(targets=show(parts.targets.all()))
 
-    @routes.get("/{target}", dependencies=administers)
+    @routes.get("/{target:target}", dependencies=administers)
     def get_target(target: TargetNamePath) -> TargetOut:
         """Return a target of alerts."""
         return show([parts.targets.get(target)])[0]
 
-    @routes.put("/{target}", dependencies=administers)
+    @routes.put("/{target:target}", dependencies=administers)
     def put_target(target: TargetNamePath, given: TargetIn, response: Response) -> TargetOut:
         """Make a target of alerts, or replace it."""
         record = TargetRecord(name=target, created_at=datetime.min.replace(tzinfo=UTC), **given.model_dump())
@@ -196,7 +212,7 @@ def router(parts: Parts) -> APIRouter:
             response.status_code = 201
         return show([made])[0]
 
-    @routes.delete("/{target}", status_code=204, dependencies=administers)
+    @routes.delete("/{target:target}", status_code=204, dependencies=administers)
     def delete_target(target: TargetNamePath) -> None:
         """Delete a target of alerts."""
         parts.targets.delete(target)
