@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SERVICES = (
     "admin_api",
+    "alerts",
     "ingestion",
     "matcher_algebra",
     "matcher_event_pattern",

@@ -63,10 +63,11 @@ def _missing() -> str | None:
 
 @pytest.fixture(scope="module")
 def alert_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return the folder of files of alerts; the deployments of a module have it."""
+    """Return the folder of files of alerts; the deployments of a module have it, and try each alert once."""
     folder = tmp_path_factory.mktemp("alerts")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("GRAPHTIDE_ALERTS_FILES", str(folder))
+        environment.setenv("GRAPHTIDE_ALERTS_ATTEMPTS", "1")
         yield folder
 
 

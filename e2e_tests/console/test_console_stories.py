@@ -151,9 +151,26 @@ def test_somebody_is_alerted_of_severe_matches(empty: ServedConsole, alert_files
     expect(page.get_by_text("critical", exact=True)).to_be_visible()
 
     page.get_by_role("link", name="Alerts").click()
+    page.get_by_role("button", name="Test on-call").click()
+    expect(page.get_by_text("Test of on-call: it was delivered.")).to_be_visible()
     page.get_by_role("button", name="Delete on-call").click()
     page.get_by_role("button", name="Delete it").click()
     expect(page.get_by_text("Nobody is alerted yet.")).to_be_visible()
+
+
+def test_dead_alerts_are_sent_again(empty: ServedConsole, alert_files: Path, page: Page) -> None:
+    # A folder is in the way of the file, until somebody takes it away.
+    (alert_files / "late.jsonl").mkdir()
+    target = {"kind": "file", "address": "late.jsonl", "patterns": "late"}
+    empty.http.put("/api/v1/targets/late", json=target).raise_for_status()
+    empty.register("PATTERN late MATCH (a)-[x:late]->(b) ON rings WINDOW 1h")
+    empty.send("rings", '{"ts":5,"src":"ann","dst":"bob","label":"late"}\n')
+    page.goto(f"{empty.url}/console/alerts")
+    page.get_by_role("button", name="Dead alerts of late: 1").click()
+    (alert_files / "late.jsonl").rmdir()
+    page.get_by_role("button", name="Send it again").click()
+    expect(page.get_by_text("it was delivered")).to_be_visible()
+    assert len((alert_files / "late.jsonl").read_text().splitlines()) == 1
 
 
 def test_somebody_finds_out_why_nothing_matched(empty: ServedConsole, page: Page) -> None:

@@ -4,9 +4,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { api, bodyOf, type Schemas } from "../api/client";
-import { Answer, Dialog, Failure, Page, Panel } from "../components/basics";
+import { Answer, Dialog, Failure, Notice, Page, Panel } from "../components/basics";
 import { SeverityBadge } from "../components/severity";
 import { count } from "../format";
+import { sentenceOf } from "./alerts/attempts";
+import { DeadAlerts } from "./alerts/DeadAlerts";
 import { TargetForm } from "./alerts/TargetForm";
 
 export type Target = Schemas["TargetOut"];
@@ -15,6 +17,22 @@ export default function Alerts() {
   const targets = useQuery({ queryKey: ["targets"], queryFn: () => bodyOf(api.GET("/api/v1/targets")), refetchInterval: 2_000 });
   const [edited, setEdited] = useState<Target | "new" | null>(null);
   const [deleted, setDeleted] = useState<Target | null>(null);
+  const [opened, setOpened] = useState<string | null>(null);
+  const [said, setSaid] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+
+  const test = async (target: string) => {
+    setSaid(`An alert is on its way to ${target}.`);
+    try {
+      const attempt = await bodyOf(api.POST("/api/v1/targets/{target}:test", { params: { path: { target } } }));
+      setSaid(`Test of ${target}: ${sentenceOf(attempt)}.`);
+      setError(null);
+    } catch (problem) {
+      setSaid(null);
+      setError(problem);
+    }
+  };
+
   return (
     <Page
       title="Alerts"
@@ -25,6 +43,8 @@ export default function Alerts() {
         </button>
       }
     >
+      {error !== null && <Failure error={error} />}
+      {said !== null && <Notice>{said}</Notice>}
       <Panel title="Targets">
         <Answer of={targets}>
           {({ targets: list }) =>
@@ -48,7 +68,14 @@ export default function Alerts() {
                   </thead>
                   <tbody>
                     {list.map((each) => (
-                      <Row key={each.name} of={each} onEdit={() => setEdited(each)} onDelete={() => setDeleted(each)} />
+                      <Row
+                        key={each.name}
+                        of={each}
+                        onTest={() => void test(each.name)}
+                        onDead={() => setOpened(opened === each.name ? null : each.name)}
+                        onEdit={() => setEdited(each)}
+                        onDelete={() => setDeleted(each)}
+                      />
                     ))}
                   </tbody>
                 </table>
@@ -57,13 +84,22 @@ export default function Alerts() {
           }
         </Answer>
       </Panel>
+      {opened !== null && <DeadAlerts key={opened} target={opened} />}
       {edited !== null && <TargetForm of={edited === "new" ? null : edited} onClose={() => setEdited(null)} />}
       {deleted !== null && <Deletion of={deleted} onClose={() => setDeleted(null)} />}
     </Page>
   );
 }
 
-function Row({ of, onEdit, onDelete }: { of: Target; onEdit: () => void; onDelete: () => void }) {
+interface RowProps {
+  of: Target;
+  onTest: () => void;
+  onDead: () => void;
+  onEdit: () => void;
+  onDelete: () => void;
+}
+
+function Row({ of, onTest, onDead, onEdit, onDelete }: RowProps) {
   return (
     <tr>
       <td>{of.name}</td>
@@ -73,11 +109,18 @@ function Row({ of, onEdit, onDelete }: { of: Target; onEdit: () => void; onDelet
       <td>{of.patterns}</td>
       <td>{of.severity === null ? "every" : <SeverityBadge of={of.severity} />}</td>
       <td className="num">{count(of.counts?.delivered ?? 0)}</td>
-      <td className="num">{count(of.counts?.dead ?? 0)}</td>
+      <td className="num">
+        <button type="button" onClick={onDead} aria-label={`Dead alerts of ${of.name}: ${of.counts?.dead ?? 0}`}>
+          {count(of.counts?.dead ?? 0)}
+        </button>
+      </td>
       <td className="num">{count(of.counts?.muted ?? 0)}</td>
       <td className="num">{count(of.counts?.summed ?? 0)}</td>
       <td>
         <div className="row">
+          <button type="button" onClick={onTest} aria-label={`Test ${of.name}`}>
+            Test
+          </button>
           <button type="button" onClick={onEdit} aria-label={`Edit ${of.name}`}>
             Edit
           </button>
