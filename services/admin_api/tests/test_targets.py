@@ -60,6 +60,12 @@ def test_a_target_is_made_replaced_and_deleted(deployment: Deployment) -> None:
     assert deployment.http.get("/api/v1/targets").json() == {"targets": []}
 
 
+def test_a_target_may_be_mail(deployment: Deployment) -> None:
+    mail = HOOK | {"kind": "email", "address": "smtp://93.184.215.14?from=a@b.example&to=c@d.example"}
+    assert deployment.http.put(PATH, json=mail).status_code == 201
+    assert deployment.http.get(PATH).json()["address"] == mail["address"]
+
+
 def test_a_target_is_shown_with_its_counts(deployment: Deployment) -> None:
     made = deployment.http.put(PATH, json=HOOK)
     assert made.json()["counts"] is None
@@ -85,6 +91,9 @@ def test_a_target_is_shown_with_its_counts(deployment: Deployment) -> None:
         {"address": "https://no-such-host.invalid/"},
         {"template": "{"},
         {"kind": "file", "address": "../passwd"},
+        {"kind": "email", "address": "https://93.184.215.14/"},
+        {"kind": "email", "address": "smtp://127.0.0.1?from=a@b.example&to=c@d.example"},
+        {"kind": "email", "address": "smtp://93.184.215.14?from=a@b.example&to=c@d.example&tls=none"},
     ],
 )
 def test_a_target_that_cannot_be_is_refused(deployment: Deployment, given: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ from graphtide_serving.supervisor import Supervisor
 from graphtide_alerts.adapters.alert_file import AlertFile
 from graphtide_alerts.adapters.chat import Chat, to_slack, to_teams
 from graphtide_alerts.adapters.elasticsearch import SearchIndex
+from graphtide_alerts.adapters.mail import Mail
 from graphtide_alerts.adapters.misconfigured import Misconfigured
 from graphtide_alerts.adapters.webhook import Webhook
 from graphtide_alerts.application.delivery import Delivery, Pace
@@ -67,6 +68,9 @@ def senders(settings: AlertsSettings, allowed: AllowedAddresses) -> Callable[[Ta
     def chat(shape: Shape) -> Callable[[TargetRecord], Sender]:
         return lambda target: Chat(target.address, shape, allowed, secret_of(target), seconds=settings.request_seconds)
 
+    def mail(target: TargetRecord) -> Sender:
+        return Mail(target.address, allowed, SystemClock(), secret_of(target), seconds=settings.request_seconds)
+
     def index(target: TargetRecord) -> Sender:
         return SearchIndex(target.address, allowed, secret_of(target), seconds=settings.request_seconds)
 
@@ -75,7 +79,14 @@ def senders(settings: AlertsSettings, allowed: AllowedAddresses) -> Callable[[Ta
             return Misconfigured("the target is a file, and the service has no folder of files")
         return AlertFile(settings.files / target.address)
 
-    kinds = {"webhook": webhook, "slack": chat(to_slack), "teams": chat(to_teams), "elasticsearch": index, "file": file}
+    kinds = {
+        "webhook": webhook,
+        "slack": chat(to_slack),
+        "teams": chat(to_teams),
+        "email": mail,
+        "elasticsearch": index,
+        "file": file,
+    }
 
     def make(target: TargetRecord) -> Sender:
         if target.secret is not None and settings.secrets is None:

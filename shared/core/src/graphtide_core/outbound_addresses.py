@@ -42,7 +42,7 @@ _UNICAST: Final = IPv6Network("2000::/3")
 _SPECIAL: Final = (IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"))
 """Addresses of protocols, and of a relay that is no more, which Python counts as public."""
 
-_PORTS: Final = {"http": 80, "https": 443}
+_PORTS: Final = {"http": 80, "https": 443, "smtp": 587, "smtps": 465}
 
 
 class RefusedAddressError(InvalidQueryError):

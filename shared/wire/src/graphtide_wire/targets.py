@@ -25,7 +25,7 @@ TargetName = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,62}$")]
 FileName = Annotated[str, Meta(pattern="^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
 """A file directly in a folder; no path leads out of it."""
 
-TargetKind = Literal["webhook", "slack", "teams", "elasticsearch", "file"]
+TargetKind = Literal["webhook", "slack", "teams", "email", "elasticsearch", "file"]
 SeverityName = Literal["info", "low", "medium", "high", "critical"]
 
 

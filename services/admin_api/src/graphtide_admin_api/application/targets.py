@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError
+from graphtide_core.mail_url import parse_mail_url
 from graphtide_core.message_template import parse_template
 from graphtide_core.outbound_addresses import RefusedAddressError, check_host, parse_url
 from graphtide_log.follower import Follower
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from datetime import datetime
 
-    from graphtide_core.outbound_addresses import AllowedAddresses, Resolve
+    from graphtide_core.outbound_addresses import AllowedAddresses, Resolve, Target
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, Message, Record
     from graphtide_wire.topics import Topics
@@ -89,7 +90,7 @@ class Targets:
             if given.template is not None:
                 parse_template(given.template)
             if given.kind != "file":
-                check_host(parse_url(given.address).host, self._resolve, self._allowed)
+                check_host(_server_of(given).host, self._resolve, self._allowed)
         except (RefusedAddressError, InvalidPatternError) as error:
             raise ProblemError(422, "invalid-target", str(error)) from error
         except OSError as error:
@@ -122,3 +123,18 @@ class Targets:
         with closing(self._log.writer()) as writer:
             writer.write([message])
             writer.flush(_FLUSH_SECONDS)
+
+
+def _server_of(given: TargetRecord) -> Target:
+    """Return the server of a target's URL.
+
+    Raises:
+        RefusedAddressError: it is no URL of the target's kind, or a password would go without TLS.
+    """
+    if given.kind != "email":
+        return parse_url(given.address)
+    route = parse_mail_url(given.address)
+    if route.is_plain and given.secret is not None:
+        message = "a password is sent over TLS alone; leave tls=none or the secret out"
+        raise RefusedAddressError(message)
+    return route.server

@@ -34,7 +34,7 @@ _COUNTS: Final = {"accepted": 120, "delivered": 117, "dead": 1, "muted": 2, "sum
 _ID: Final = "4232d89a8d4c036f868a7bc9f0d7cb5f"
 
 TargetNamePath = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", description="Name of the target.")]
-_Kind = Literal["webhook", "slack", "teams", "elasticsearch", "file"]
+_Kind = Literal["webhook", "slack", "teams", "email", "elasticsearch", "file"]
 _Severity = Literal["info", "low", "medium", "high", "critical"]
 
 

@@ -6,15 +6,13 @@ A status of 2xx delivers; 408, 425, 429 and 5xx may succeed later; any other nev
 from __future__ import annotations
 
 import http.client
-import socket
 import ssl
-import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.outbound_addresses import RefusedAddressError, check_host, parse_url
+from graphtide_core.outbound_addresses import check_host, parse_url
 
+from graphtide_alerts.adapters.connecting import connect_to_first, ending_after, looking_up, resolve_host
 from graphtide_alerts.application.ports import UndeliverableError, UndeliveredError
 
 if TYPE_CHECKING:
@@ -52,28 +50,20 @@ class HttpPost:
             UndeliveredError: the receiver did not answer, or may take it later.
             UndeliverableError: the address is refused, or the status is none that passes.
         """
-        try:
+        with looking_up():
             target = parse_url(url)
             addresses = check_host(target.host, self._resolve, self._allowed)
-        except RefusedAddressError as error:
-            raise UndeliverableError(str(error)) from None
-        except OSError as error:
-            message = f"the host of the target cannot be looked up: {error.strerror or error}"
-            raise UndeliveredError(message) from None
         given = {"User-Agent": "graphtide-alerts", "Connection": "close", **headers}
         answer = self._post(_Connection(target, addresses, self._seconds), target.path, body, given)
         refuse_status(answer.status)
         return answer
 
     def _post(self, connection: _Connection, path: str, body: bytes, headers: dict[str, str]) -> Answer:
-        # A receiver that answers a byte at a time keeps each time-out of a socket; this ends the attempt.
-        guard = threading.Timer(self._seconds, connection.cut)
-        guard.daemon = True
-        guard.start()
         try:
-            connection.request("POST", path, body, headers)
-            answer = connection.getresponse()
-            return Answer(answer.status, answer.read(MOST_ANSWER))
+            with ending_after(self._seconds, lambda: connection.sock):
+                connection.request("POST", path, body, headers)
+                answer = connection.getresponse()
+                return Answer(answer.status, answer.read(MOST_ANSWER))
         except ssl.SSLCertVerificationError as error:
             message = f"the certificate of the receiver does not hold: {error.verify_message}"
             raise UndeliveredError(message) from None
@@ -81,7 +71,6 @@ class HttpPost:
             message = f"the receiver did not answer: {type(error).__name__}"
             raise UndeliveredError(message) from None
         finally:
-            guard.cancel()
             connection.close()
 
 
@@ -121,32 +110,12 @@ class _Connection(http.client.HTTPConnection):
     def __init__(self, target: Target, addresses: Sequence[Address], seconds: float) -> None:
         super().__init__(target.host, target.port, timeout=seconds)
         self._addresses = addresses
+        self._seconds = seconds
         self._is_secure = target.scheme == "https"
         self._name = target.host
 
     def connect(self) -> None:
         """Connect to the first address that answers; with TLS check the certificate of the name."""
-        self.sock = self._first()
+        self.sock = connect_to_first(self._addresses, self.port, self._seconds)
         if self._is_secure:
             self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self._name)
-
-    def _first(self) -> socket.socket:
-        for address in self._addresses[:-1]:
-            with suppress(OSError):
-                return socket.create_connection((str(address), self.port), self.timeout)
-        return socket.create_connection((str(self._addresses[-1]), self.port), self.timeout)
-
-    def cut(self) -> None:
-        """End the connection while another thread waits for it."""
-        with suppress(OSError):
-            if self.sock is not None:
-                self.sock.shutdown(socket.SHUT_RDWR)
-
-
-def resolve_host(host: str) -> list[str]:
-    """Return the addresses of a host, as the system knows them.
-
-    Raises:
-        OSError: it has none.
-    """
-    return [str(found[4][0]) for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]

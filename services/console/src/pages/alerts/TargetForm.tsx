@@ -14,6 +14,7 @@ const KINDS: Record<Kind, { title: string; address: string }> = {
   webhook: { title: "Webhook", address: "URL, as https://hooks.example.com/graphtide" },
   slack: { title: "Slack", address: "Beginning of the URL, as https://hooks.slack.com/services" },
   teams: { title: "Teams", address: "Beginning of the URL of the incoming webhook" },
+  email: { title: "E-mail", address: "URL, as smtp://mail.example.com:587?from=graphtide@example.com&to=on-call@example.com" },
   elasticsearch: { title: "Elasticsearch or OpenSearch", address: "URL of an index, as https://search.example.com/alerts" },
   file: { title: "File", address: "Name of a file in the folder of the service" },
 };
