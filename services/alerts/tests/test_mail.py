@@ -144,6 +144,12 @@ def test_a_server_that_never_comes_to_an_end_ends_the_attempt(receiver: MailRece
     assert time.monotonic() - begin < 60
 
 
+def test_a_server_that_says_too_much_ends_the_attempt(receiver: MailReceiver) -> None:
+    receiver.is_endless = True
+    with pytest.raises(UndeliveredError, match="did not answer"):
+        mail(receiver.url("&tls=none"), seconds=100_000.0).send(alert())
+
+
 def test_a_server_within_the_deployment_is_refused() -> None:
     with pytest.raises(UndeliverableError, match="not public"):
         Mail("smtp://127.0.0.1?from=a@b.example&to=c@d.example", AllowedAddresses(), SystemClock()).send(alert())

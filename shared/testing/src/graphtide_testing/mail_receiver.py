@@ -23,6 +23,7 @@ class MailReceiver:
         answer: returns the code of a command, by its line.
         tls: offers STARTTLS with this; None offers none.
         drips: sends the greeting a byte at a time, without an end.
+        is_endless: sends one line of a reply after the other, without an end.
         commands: that came, one line each.
         messages: that were taken, with their recipients.
     """
@@ -30,6 +31,7 @@ class MailReceiver:
     answer: Callable[[str], int] = lambda _line: 250
     tls: ssl.SSLContext | None = None
     drips: bool = False
+    is_endless: bool = False
     commands: list[str] = field(default_factory=list)
     messages: list[tuple[tuple[str, ...], EmailMessage]] = field(default_factory=list)
     port: int = 0
@@ -48,6 +50,8 @@ def serve_mail(receiver: MailReceiver) -> Iterator[MailReceiver]:
         def handle(self) -> None:
             while receiver.drips and not receiver.ended.wait(0.05):
                 self.wfile.write(b"2")
+            while receiver.is_endless and not receiver.ended.is_set():
+                self.say("220-" + "x" * 1_000)
             self.say("220 here")
             recipients: list[str] = []
             while line := self.rfile.readline(2_000).decode().strip():

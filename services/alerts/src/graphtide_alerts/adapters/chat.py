@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from graphtide_alerts.adapters.http_post import HttpPost, read_secret
+from graphtide_alerts.adapters.http_post import HttpPost
+from graphtide_alerts.adapters.secret_file import read_secret
 from graphtide_alerts.application.ports import UndeliveredError
 
 if TYPE_CHECKING:

@@ -1,18 +1,20 @@
-"""Connections to hosts that users named: only to addresses that were checked."""
+"""Connections to hosts that users named: only to addresses that were checked, and each for a time."""
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
+import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from graphtide_core.outbound_addresses import RefusedAddressError
 
 from graphtide_alerts.application.ports import UndeliverableError, UndeliveredError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from graphtide_core.outbound_addresses import Address
 
@@ -34,35 +36,62 @@ def looking_up() -> Iterator[None]:
         raise UndeliveredError(message) from None
 
 
-def connect_to_first(addresses: Sequence[Address], port: int, seconds: float) -> socket.socket:
-    """Return a connection to the first address that answers; each operation on it ends after so many seconds.
+class Deadline:
+    """Ends the connection that a block makes after so many seconds of it.
 
-    Raises:
-        OSError: none answers.
+    A time-out of a socket is for one operation alone: who sends a byte at a time keeps each. The addresses of a host share the
+    time, so that one that is silent leaves some to the next.
     """
-    for address in addresses[:-1]:
-        with suppress(OSError):
-            return socket.create_connection((str(address), port), seconds)
-    return socket.create_connection((str(addresses[-1]), port), seconds)
 
+    def __init__(self, seconds: float) -> None:
+        """Prepare; the time begins with the block."""
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._kept: socket.socket | None = None
+        self._is_over = False
 
-@contextmanager
-def ending_after(seconds: float, connection: Callable[[], socket.socket | None]) -> Iterator[None]:
-    """End a connection after so many seconds of the block: who sends a byte at a time keeps each time-out of a socket."""
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._until = time.monotonic() + self._seconds
+        self._timer = threading.Timer(self._seconds, self._cut)
+        self._timer.daemon = True
+        self._timer.start()
+        return self
 
-    def cut() -> None:
-        found = connection()
-        if found is not None:
+    def __exit__(self, *_: object) -> None:
+        """Let the connection be."""
+        self._timer.cancel()
+        with self._lock:
+            self._is_over = True
+            if self._kept is not None:
+                self._kept.close()
+
+    def connect(self, addresses: Sequence[Address], port: int) -> socket.socket:
+        """Return a connection to the first address that answers; the block makes one.
+
+        Raises:
+            OSError: none answers in time.
+        """
+        for tried, address in enumerate(addresses[:-1]):
             with suppress(OSError):
-                found.shutdown(socket.SHUT_RDWR)
+                return self._connect(address, port, len(addresses) - tried)
+        return self._connect(addresses[-1], port, 1)
 
-    guard = threading.Timer(seconds, cut)
-    guard.daemon = True
-    guard.start()
-    try:
-        yield
-    finally:
-        guard.cancel()
+    def _connect(self, address: Address, port: int, sharing: int) -> socket.socket:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        found = socket.create_connection((str(address), port), left / sharing)
+        found.settimeout(self._seconds)
+        with self._lock:
+            # TLS takes the socket over; the connection is the same under another number.
+            self._kept = socket.socket(fileno=os.dup(found.fileno()))
+        return found
+
+    def _cut(self) -> None:
+        with self._lock, suppress(OSError):
+            if self._kept is not None and not self._is_over:
+                self._kept.shutdown(socket.SHUT_RDWR)
 
 
 def resolve_host(host: str) -> list[str]:

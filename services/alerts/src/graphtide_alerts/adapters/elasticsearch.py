@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from graphtide_alerts.adapters.http_post import HttpPost, read_secret, refuse_status
+from graphtide_alerts.adapters.http_post import HttpPost, refuse_status
+from graphtide_alerts.adapters.secret_file import read_secret
 from graphtide_alerts.application.ports import UndeliverableError, UndeliveredError
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.outbound_addresses import check_host, parse_url
 
-from graphtide_alerts.adapters.connecting import connect_to_first, ending_after, looking_up, resolve_host
+from graphtide_alerts.adapters.connecting import Deadline, looking_up, resolve_host
 from graphtide_alerts.application.ports import UndeliverableError, UndeliveredError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from graphtide_core.outbound_addresses import Address, AllowedAddresses, Resolve, Target
 
@@ -54,24 +54,25 @@ class HttpPost:
             target = parse_url(url)
             addresses = check_host(target.host, self._resolve, self._allowed)
         given = {"User-Agent": "graphtide-alerts", "Connection": "close", **headers}
-        answer = self._post(_Connection(target, addresses, self._seconds), target.path, body, given)
+        with Deadline(self._seconds) as deadline:
+            answer = _post(_Connection(target, addresses, deadline), target.path, body, given)
         refuse_status(answer.status)
         return answer
 
-    def _post(self, connection: _Connection, path: str, body: bytes, headers: dict[str, str]) -> Answer:
-        try:
-            with ending_after(self._seconds, lambda: connection.sock):
-                connection.request("POST", path, body, headers)
-                answer = connection.getresponse()
-                return Answer(answer.status, answer.read(MOST_ANSWER))
-        except ssl.SSLCertVerificationError as error:
-            message = f"the certificate of the receiver does not hold: {error.verify_message}"
-            raise UndeliveredError(message) from None
-        except (OSError, http.client.HTTPException) as error:
-            message = f"the receiver did not answer: {type(error).__name__}"
-            raise UndeliveredError(message) from None
-        finally:
-            connection.close()
+
+def _post(connection: _Connection, path: str, body: bytes, headers: dict[str, str]) -> Answer:
+    try:
+        connection.request("POST", path, body, headers)
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.read(MOST_ANSWER))
+    except ssl.SSLCertVerificationError as error:
+        message = f"the certificate of the receiver does not hold: {error.verify_message}"
+        raise UndeliveredError(message) from None
+    except (OSError, http.client.HTTPException) as error:
+        message = f"the receiver did not answer: {type(error).__name__}"
+        raise UndeliveredError(message) from None
+    finally:
+        connection.close()
 
 
 def refuse_status(status: int) -> None:
@@ -91,31 +92,18 @@ def refuse_status(status: int) -> None:
     raise UndeliverableError(message)
 
 
-def read_secret(secret: Callable[[], bytes]) -> bytes:
-    """Return a secret.
-
-    Raises:
-        UndeliveredError: its file cannot be read; an operator can mend that.
-    """
-    try:
-        return secret()
-    except OSError as error:
-        message = f"the file of the secret cannot be read: {error.strerror}"
-        raise UndeliveredError(message) from None
-
-
 class _Connection(http.client.HTTPConnection):
     """A connection to addresses that were checked, for a host of another name."""
 
-    def __init__(self, target: Target, addresses: Sequence[Address], seconds: float) -> None:
-        super().__init__(target.host, target.port, timeout=seconds)
+    def __init__(self, target: Target, addresses: Sequence[Address], deadline: Deadline) -> None:
+        super().__init__(target.host, target.port)
         self._addresses = addresses
-        self._seconds = seconds
+        self._deadline = deadline
         self._is_secure = target.scheme == "https"
         self._name = target.host
 
     def connect(self) -> None:
         """Connect to the first address that answers; with TLS check the certificate of the name."""
-        self.sock = connect_to_first(self._addresses, self.port, self._seconds)
+        self.sock = self._deadline.connect(self._addresses, self.port)
         if self._is_secure:
             self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self._name)

@@ -16,13 +16,14 @@ import msgspec
 from graphtide_core.mail_url import parse_mail_url
 from graphtide_core.outbound_addresses import check_host
 
-from graphtide_alerts.adapters.connecting import connect_to_first, ending_after, looking_up, resolve_host
-from graphtide_alerts.adapters.http_post import read_secret
+from graphtide_alerts.adapters.connecting import Deadline, looking_up, resolve_host
+from graphtide_alerts.adapters.secret_file import read_secret
 from graphtide_alerts.application.ports import UndeliverableError, UndeliveredError
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Sequence
+    from io import BufferedReader
 
     from graphtide_core.mail_url import MailUrl
     from graphtide_core.outbound_addresses import Address, AllowedAddresses, Resolve, Target
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 MOST_SUBJECT: Final = 200
 """Characters of a subject."""
+
+MOST_REPLIES: Final = 64 * 1024
+"""Bytes of a server's replies that are read."""
 
 _FINAL: Final = 500
 """Replies from this code on stay."""
@@ -65,26 +69,10 @@ class Mail:
         with looking_up():
             route = parse_mail_url(self._url)
             addresses = check_host(route.server.host, self._resolve, self._allowed)
-        login = self._login(route)
-        connection = _Connection(route.server, addresses, self._seconds, self._trust or ssl.create_default_context())
-        try:
-            with ending_after(self._seconds, lambda: connection.sock):
-                connection.deliver(route, self._message(route, alert), login)
-        except smtplib.SMTPRecipientsRefused as error:
-            _refuse(max(code for code, _ in error.recipients.values()), "all recipients")
-        except smtplib.SMTPNotSupportedError:
-            message = "the server offers no TLS or no way to log in; tls=none goes without TLS"
-            raise UndeliverableError(message) from None
-        except smtplib.SMTPResponseException as error:
-            _refuse(error.smtp_code, "the mail")
-        except ssl.SSLCertVerificationError as error:
-            message = f"the certificate of the server does not hold: {error.verify_message}"
-            raise UndeliveredError(message) from None
-        except (OSError, smtplib.SMTPException) as error:
-            message = f"the server did not answer: {type(error).__name__}"
-            raise UndeliveredError(message) from None
-        finally:
-            connection.close()
+        message, login = self._message(route, alert), self._login(route)
+        with Deadline(self._seconds) as deadline:
+            connection = _Connection(route.server, addresses, deadline, self._trust or ssl.create_default_context())
+            _deliver(connection, route, message, login)
 
     def close(self) -> None:
         """Do nothing: each attempt has a connection of its own."""
@@ -115,6 +103,26 @@ class Mail:
         return message
 
 
+def _deliver(connection: _Connection, route: MailUrl, mail: EmailMessage, login: tuple[str, str] | None) -> None:
+    try:
+        connection.deliver(route, mail, login)
+    except smtplib.SMTPRecipientsRefused as error:
+        _refuse(max(code for code, _ in error.recipients.values()), "all recipients")
+    except smtplib.SMTPNotSupportedError:
+        message = "the server offers no TLS or no way to log in; tls=none goes without TLS"
+        raise UndeliverableError(message) from None
+    except smtplib.SMTPResponseException as error:
+        _refuse(error.smtp_code, "the mail")
+    except ssl.SSLCertVerificationError as error:
+        message = f"the certificate of the server does not hold: {error.verify_message}"
+        raise UndeliveredError(message) from None
+    except (OSError, smtplib.SMTPException) as error:
+        message = f"the server did not answer: {type(error).__name__}"
+        raise UndeliveredError(message) from None
+    finally:
+        connection.close()
+
+
 def _subject(alert: Alert) -> str:
     """Return the subject on one line: what comes from outside may not begin another header."""
     severity = alert.content.get("severity")
@@ -132,12 +140,13 @@ def _refuse(code: int, what: str) -> None:
 class _Connection(smtplib.SMTP):
     """A connection to addresses that were checked, for a host of another name."""
 
-    def __init__(self, server: Target, addresses: Sequence[Address], seconds: float, trust: ssl.SSLContext) -> None:
+    def __init__(self, server: Target, addresses: Sequence[Address], deadline: Deadline, trust: ssl.SSLContext) -> None:
         # A name of its own: smtplib would look up that of the machine.
-        super().__init__(local_hostname="graphtide-alerts", timeout=seconds)
+        super().__init__(local_hostname="graphtide-alerts")
         self._host = server.host  # `starttls` checks the certificate for it
         self._server = server
         self._addresses = addresses
+        self._deadline = deadline
         self._trust = trust
 
     def deliver(self, route: MailUrl, message: EmailMessage, login: tuple[str, str] | None) -> None:
@@ -151,8 +160,33 @@ class _Connection(smtplib.SMTP):
         if refused:
             _refuse(max(code for code, _ in refused.values()), f"{len(refused)} of {len(route.recipients)} recipients")
 
-    def _get_socket(self, _host: str, port: int, timeout: float) -> socket.socket:
-        found = connect_to_first(self._addresses, port, timeout)
+    def getreply(self) -> tuple[int, bytes]:
+        """Return a reply, as smtplib does, which reads as many lines as come; these have a bound together."""
+        if self.file is None and self.sock is not None:
+            self.file = _Replies(self.sock.makefile("rb"))
+        return super().getreply()
+
+    def _get_socket(self, _host: str, port: int, _timeout: float) -> socket.socket:
+        found = self._deadline.connect(self._addresses, port)
         if self._server.scheme == "smtps":
             return self._trust.wrap_socket(found, server_hostname=self._server.host)
         return found
+
+
+class _Replies:
+    """The lines of a server, up to `MOST_REPLIES` bytes of them."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        self._file = file
+        self._left = MOST_REPLIES
+
+    def readline(self, most: int) -> bytes:
+        line = self._file.readline(most)
+        self._left -= len(line)
+        if self._left < 0:
+            message = "the server says too much"
+            raise OSError(message)
+        return line
+
+    def close(self) -> None:
+        self._file.close()

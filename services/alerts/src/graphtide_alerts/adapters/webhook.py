@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from graphtide_alerts.adapters.http_post import HttpPost, read_secret
+from graphtide_alerts.adapters.http_post import HttpPost
+from graphtide_alerts.adapters.secret_file import read_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
