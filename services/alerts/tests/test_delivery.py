@@ -11,7 +11,7 @@ import pytest
 from graphtide_alerts.application.delivery import Delivery, Pace
 from graphtide_alerts.application.known import Known
 from graphtide_alerts.application.ports import UndeliverableError, UndeliveredError
-from graphtide_core.errors import FencedError
+from graphtide_core.errors import FencedError, TransientError
 from graphtide_core.ports.log import Message
 from graphtide_log.memory import MemoryLog
 from graphtide_serving.loop import Backoff
@@ -33,6 +33,7 @@ from graphtide_wire.targets import (
     decode_counts,
     decode_dead_alert,
     encode_request,
+    encode_target,
 )
 from graphtide_wire.topics import Topics
 
@@ -363,6 +364,32 @@ def test_requests_of_before_the_service_began_are_passed_over() -> None:
         is_taken = known.next_request("ops") is not None
         known.whole()
     assert is_taken
+    assert known.next_request("ops") is None
+
+
+def test_what_is_read_anew_is_neither_sent_twice_nor_kept_after_its_end() -> None:
+    known, log = Known(TOPICS), MemoryLog()
+    log.admin().ensure(TOPICS.of_deployment())
+    request = encode_request(TOPICS.alert_requests, AlertRequest(id="r", target="ops", at=AT))
+    log.writer().write([encode_target(TOPICS.targets, target()), request])
+
+    def read(*topics: str) -> None:
+        for topic in topics:
+            reader = log.reader(None)
+            reader.assign(dict.fromkeys(reader.partitions(topic), 0))
+            for record in reader.poll(0.0, 10):
+                known.take(record)
+
+    read(TOPICS.targets, TOPICS.alert_requests)
+    known.whole()
+    assert len(known.targets()) == 1
+    # The log does not answer for a while, and compaction takes the target and its end meanwhile.
+    known.begin()
+    with pytest.raises(TransientError):
+        known.targets()
+    read(TOPICS.alert_requests)
+    known.whole()
+    assert known.targets() == []
     assert known.next_request("ops") is None
 
 

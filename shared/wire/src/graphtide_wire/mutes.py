@@ -62,6 +62,47 @@ class MuteRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.key is None or self.key.vertex in bound_vertices(body)
 
 
+class MuteIndex:
+    """Mutes, found by the matches that they cover; for one thread at once."""
+
+    def __init__(self) -> None:
+        """Have none."""
+        self.by_id: dict[str, MuteRecord] = {}
+        self._by_subject: dict[tuple[str | None, str | None], dict[str, MuteRecord]] = {}
+
+    def take(self, record: Record) -> None:
+        """Take a record of `control.mutes`: a mute, its replacement, or its end.
+
+        Raises:
+            PoisonRecordError: it is none of them; what had its id is over.
+        """
+        before = self.by_id.pop((record.key or b"").decode(errors="replace"), None)
+        if before is not None:
+            of_subject = self._by_subject[_subject(before)]
+            del of_subject[before.id]
+            if not of_subject:
+                del self._by_subject[_subject(before)]
+        if record.value is not None:
+            mute = decode_mute(record)
+            self.by_id[mute.id] = mute
+            self._by_subject.setdefault(_subject(mute), {})[mute.id] = mute
+
+    def find(self, pattern: str, body: bytes, now: datetime) -> MuteRecord | None:
+        """Return a mute that covers a match now; None if none does.
+
+        Complexity: O(vertices that the match binds + mutes of its subjects); O(1) without mutes.
+        """
+        if not self.by_id:
+            return None
+        subjects = ((of, vertex) for of in (None, pattern) for vertex in (None, *bound_vertices(body)))
+        found = (mute for subject in subjects for mute in self._by_subject.get(subject, {}).values())
+        return next((mute for mute in found if mute.holds(now)), None)
+
+
+def _subject(mute: MuteRecord) -> tuple[str | None, str | None]:
+    return mute.pattern, None if mute.key is None else mute.key.vertex
+
+
 def encode_mute(topic: str, record: MuteRecord) -> Message:
     """Return the message of a mute."""
     return Message(topic, record.id.encode(), encode(record))

@@ -21,8 +21,7 @@ from graphtide_wire.acknowledgements import (
     encode_acknowledgement,
     encode_removal,
 )
-from graphtide_wire.matches import bound_vertices
-from graphtide_wire.mutes import MuteKey, MuteRecord, decode_mute, encode_end, encode_mute
+from graphtide_wire.mutes import MuteIndex, MuteKey, MuteRecord, encode_end, encode_mute
 
 from graphtide_admin_api.domain.problems import ProblemError
 
@@ -52,44 +51,20 @@ class KnownMarks:
     def __init__(self, topics: Topics) -> None:
         """Know none."""
         self._topics = topics
-        self.mutes: dict[str, MuteRecord] = {}
+        self.mutes = MuteIndex()
         self.acknowledgements: dict[bytes, AcknowledgementRecord] = {}
-        self._by_subject: dict[tuple[str | None, str | None], dict[str, MuteRecord]] = {}
 
     def take(self, record: Record) -> None:
         """Take a record of one of the topics; one that cannot be read counts as none."""
         try:
             if record.topic == self._topics.mutes:
-                self._take_mute(record)
+                self.mutes.take(record)
             else:
                 self.acknowledgements.pop(record.key or b"", None)
                 if record.value is not None:
                     self.acknowledgements[record.key or b""] = decode_acknowledgement(record)
         except PoisonRecordError as error:
             _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
-
-    def mute_of(self, pattern: str, body: bytes, now: datetime) -> str | None:
-        """Return the id of a mute that covers a match. Complexity: O(vertices that the match binds + mutes of its subjects)."""
-        if not self.mutes:
-            return None
-        vertices: tuple[str | None, ...] = (None, *bound_vertices(body))
-        found = (
-            mute for of in (None, pattern) for vertex in vertices for mute in self._by_subject.get((of, vertex), {}).values()
-        )
-        return next((mute.id for mute in found if mute.holds(now)), None)
-
-    def _take_mute(self, record: Record) -> None:
-        before = self.mutes.pop((record.key or b"").decode(errors="replace"), None)
-        if before is not None:
-            self._by_subject[_subject(before)].pop(before.id, None)
-        if record.value is not None:
-            mute = decode_mute(record)
-            self.mutes[mute.id] = mute
-            self._by_subject.setdefault(_subject(mute), {})[mute.id] = mute
-
-
-def _subject(mute: MuteRecord) -> tuple[str | None, str | None]:
-    return mute.pattern, None if mute.key is None else mute.key.vertex
 
 
 class Marks:
@@ -123,7 +98,8 @@ class Marks:
         with self._changed:
             known = self._known()
             acknowledgement = known.acknowledgements.get(acknowledgement_key(pattern, match_id))
-            return acknowledgement, known.mute_of(pattern, body, self._clock.now())
+            mute = known.mutes.find(pattern, body, self._clock.now())
+            return acknowledgement, None if mute is None else mute.id
 
     def acknowledge(self, pattern: str, match_id: str, note: str, by: str) -> AcknowledgementRecord:
         """Acknowledge a match, or replace its acknowledgement; that the match was reported is not looked up."""
@@ -156,7 +132,7 @@ class Marks:
         """Return the mutes that hold, the newest first."""
         now = self._clock.now()
         with self._changed:
-            held = [mute for mute in self._known().mutes.values() if mute.holds(now)]
+            held = [mute for mute in self._known().mutes.by_id.values() if mute.holds(now)]
         return sorted(held, key=lambda mute: (mute.created_at, mute.id), reverse=True)
 
     def mute(self, pattern: str | None, vertex: str | None, until: datetime | None, reason: str, by: str) -> MuteRecord:
@@ -179,7 +155,7 @@ class Marks:
             created_at=now,
             created_by=by,
         )
-        self._write([encode_mute(self._topics.mutes, record)], lambda known: record.id in known.mutes)
+        self._write([encode_mute(self._topics.mutes, record)], lambda known: record.id in known.mutes.by_id)
         return record
 
     def get(self, id: str) -> MuteRecord:
@@ -196,13 +172,13 @@ class Marks:
     def end(self, id: str) -> None:
         """End a mute. Raises as `get`."""
         self.get(id)
-        self._write([encode_end(self._topics.mutes, id)], lambda known: id not in known.mutes)
+        self._write([encode_end(self._topics.mutes, id)], lambda known: id not in known.mutes.by_id)
 
     def sweep(self) -> None:
         """Delete the mutes that are over."""
         now = self._clock.now()
         with self._changed:
-            over = [mute.id for mute in self._known().mutes.values() if not mute.holds(now)]
+            over = [mute.id for mute in self._known().mutes.by_id.values() if not mute.holds(now)]
         if over:
             self._write([encode_end(self._topics.mutes, id) for id in over], None)
 

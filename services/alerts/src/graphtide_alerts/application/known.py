@@ -12,10 +12,8 @@ from graphtide_log.follower import Follower
 from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
 from graphtide_wire.control import AnnotationsForm, decode_pattern
-from graphtide_wire.mutes import decode_mute
+from graphtide_wire.mutes import MuteIndex
 from graphtide_wire.targets import AlertRequest, TargetRecord, decode_request, decode_target
-
-from graphtide_alerts.domain.selection import Mutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -44,11 +42,16 @@ class Known:
         """Know nothing."""
         self._topics = topics
         self._lock = Lock()
-        self._is_whole = False
-        self._mutes = Mutes()
-        self._annotations: dict[str, AnnotationsForm] = {}
-        self._targets: dict[str, TargetRecord] = {}
-        self._requests: deque[AlertRequest] = deque(maxlen=MOST_REQUESTS)
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget everything, so that it is read from the beginning: also what ended while the log did not answer."""
+        with self._lock:
+            self._is_whole = False
+            self._mutes = MuteIndex()
+            self._annotations: dict[str, AnnotationsForm] = {}
+            self._targets: dict[str, TargetRecord] = {}
+            self._requests: deque[AlertRequest] = deque(maxlen=MOST_REQUESTS)
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -87,7 +90,7 @@ class Known:
         """Whether nobody is to be alerted of a match."""
         self._require_whole()
         with self._lock:
-            return self._mutes.cover(pattern, body, now)
+            return self._mutes.find(pattern, body, now) is not None
 
     def next_request(self, target: str) -> AlertRequest | None:
         """Return a request for an alert to a target, and forget it; None if there is none."""
@@ -104,9 +107,7 @@ class Known:
             if self._is_whole:
                 self._requests.append(decode_request(record))
         elif record.topic == self._topics.mutes:
-            self._mutes.end(name)
-            if record.value is not None:
-                self._mutes.put(decode_mute(record))
+            self._mutes.take(record)
         elif record.topic == self._topics.targets:
             self._targets.pop(name, None)
             if record.value is not None:
@@ -159,6 +160,7 @@ class Feed:
             TransientError: the log does not answer.
         """
         self._log.admin().ensure(self._topics.of_deployment())
+        self._known.begin()
         for topic in self._known.topics:
             self._followers.append(Follower(self._log, topic))
             for record in self._followers[-1].to_the_end():
