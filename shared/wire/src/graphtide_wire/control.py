@@ -64,11 +64,14 @@ class PatternOptions(msgspec.Struct, frozen=True):
     engine: str = "auto"
 
 
+SeverityName = Literal["info", "low", "medium", "high", "critical"]
+
+
 class AnnotationsForm(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a pattern says to people and alerts; see `graphtide_core.annotations`."""
 
     description: str | None = None
-    severity: Literal["info", "low", "medium", "high", "critical"] | None = None
+    severity: SeverityName | None = None
     tags: tuple[str, ...] = ()
     message: str | None = None
 

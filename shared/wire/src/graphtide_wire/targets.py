@@ -13,6 +13,7 @@ from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Message, Record
 from msgspec import Meta
 
+from graphtide_wire.control import SeverityName  # noqa: TC001 - msgspec reads annotations while the program runs
 from graphtide_wire.json_form import Count, Form, Instant, decode, encode
 
 MOST_TEXT: Final = 2_000
@@ -26,7 +27,6 @@ FileName = Annotated[str, Meta(pattern="^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
 """A file directly in a folder; no path leads out of it."""
 
 TargetKind = Literal["webhook", "slack", "teams", "email", "elasticsearch", "file"]
-SeverityName = Literal["info", "low", "medium", "high", "critical"]
 
 
 class TargetRecord(msgspec.Struct, frozen=True, kw_only=True):

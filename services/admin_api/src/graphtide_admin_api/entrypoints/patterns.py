@@ -16,7 +16,7 @@ from graphtide_wire.bodies.patterns import Pattern, PatternsPage
 from graphtide_wire.control import PatternRecord
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from graphtide_admin_api.domain.registration import ACTIONS, PatternRequest
 from graphtide_admin_api.entrypoints.answers import pattern_of
@@ -38,18 +38,10 @@ Force = Annotated[
 ]
 
 
-class _PatternName(Convertor[str]):
+class _PatternName(StringConvertor):
     """A pattern's name in an address: what ends as an action does is an action on another pattern."""
 
     regex = rf"(?![^/]*(?:{'|'.join(ACTIONS)})$)[^/]+"
-
-    def convert(self, value: str) -> str:
-        """Return the name."""
-        return value
-
-    def to_string(self, value: str) -> str:
-        """Return the name in the address."""
-        return value
 
 
 def router(parts: Parts) -> APIRouter:

@@ -10,9 +10,10 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from graphtide_serving.access.rights import ADMIN
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies import TIME
-from graphtide_wire.targets import MOST_TEXT, AlertAnswer, AlertCounts, DeadAlert, TargetRecord
+from graphtide_wire.control import SeverityName
+from graphtide_wire.targets import MOST_TEXT, AlertAnswer, AlertCounts, DeadAlert, TargetKind, TargetRecord
 from pydantic import BaseModel, Field
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from graphtide_admin_api.application.alert_requests import MOST_REPLAYED
 from graphtide_admin_api.entrypoints.forms import Strict, like
@@ -34,8 +35,6 @@ _COUNTS: Final = {"accepted": 120, "delivered": 117, "dead": 1, "muted": 2, "sum
 _ID: Final = "4232d89a8d4c036f868a7bc9f0d7cb5f"
 
 TargetNamePath = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", description="Name of the target.")]
-_Kind = Literal["webhook", "slack", "teams", "email", "elasticsearch", "file"]
-_Severity = Literal["info", "low", "medium", "high", "critical"]
 
 
 class TargetIn(Strict):
@@ -43,11 +42,11 @@ class TargetIn(Strict):
 
     model_config = like(_TARGET)
 
-    kind: _Kind
+    kind: TargetKind
     address: Annotated[str, Field(min_length=1, max_length=MOST_TEXT)]
     template: Annotated[str, Field(max_length=MOST_TEXT)] | None = None
     patterns: Annotated[str, Field(min_length=1, max_length=200)] = "*"
-    severity: _Severity | None = None
+    severity: SeverityName | None = None
     rate: Annotated[int, Field(ge=1, le=1_000_000, description="Messages a minute; others are summed up in one.")] | None = None
     retractions: bool = False
     secret: Annotated[str, Field(pattern="^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")] | None = None
@@ -72,11 +71,11 @@ class TargetOut(BaseModel):
     model_config = like({"name": "on-call", **_TARGET, "created_at": TIME, "counts": _COUNTS})
 
     name: str
-    kind: _Kind
+    kind: TargetKind
     address: str
     template: str | None
     patterns: str
-    severity: _Severity | None
+    severity: SeverityName | None
     rate: int | None
     retractions: bool
     secret: str | None
@@ -169,18 +168,10 @@ class ReplayOut(BaseModel):
     results: list[AttemptOut]
 
 
-class _TargetName(Convertor[str]):
+class _TargetName(StringConvertor):
     """A target's name in an address: what has a colon is an action on a target."""
 
     regex = "[^/:]+"
-
-    def convert(self, value: str) -> str:
-        """Return the name."""
-        return value
-
-    def to_string(self, value: str) -> str:
-        """Return the name in the address."""
-        return value
 
 
 def router(parts: Parts) -> APIRouter:

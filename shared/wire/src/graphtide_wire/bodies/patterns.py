@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003 - msgspec reads annotations while the program runs
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from graphtide_wire.bodies import MAY_BE_LEFT_OUT, Body, one_of
+from graphtide_wire.control import SeverityName  # noqa: TC001 - msgspec reads annotations while the program runs
 
 
 class Limits(Body, frozen=True):
@@ -77,7 +78,7 @@ class Pattern(Body, frozen=True):
         Meta(description="the parts of the stream, if each matches the pattern by itself; `placement` is then of one of them"),
     ] = ()
     description: Annotated[str | None, Meta(description="what its matches mean")] = None
-    severity: Annotated[Literal["info", "low", "medium", "high", "critical"] | None, Meta(description="of its matches")] = None
+    severity: Annotated[SeverityName | None, Meta(description="of its matches")] = None
     tags: tuple[str, ...] = ()
     message: Annotated[str | None, Meta(description="template of a sentence about a match")] = None
 
