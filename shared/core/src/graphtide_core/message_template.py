@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
@@ -45,6 +46,7 @@ class TemplateError(InvalidPatternError):
         self.offset = offset
 
 
+@lru_cache(maxsize=1_024)
 def parse_template(text: str) -> tuple[str | Placeholder, ...]:
     """Return the literal texts and placeholders of a template, in order.
 
