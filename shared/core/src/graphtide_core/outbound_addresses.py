@@ -132,7 +132,7 @@ def parse_url(text: str, schemes: Iterable[str] = ("http", "https")) -> Target:
 
 
 def is_host_name(host: str) -> bool:
-    """Whether a text can be the name of a host: labels of letters, digits and dashes, the last of which is no number."""
+    """Whether a text can be the name of a host: labels of letters, digits and dashes; the last is no number."""
     labels = host.split(".")
     return len(host) <= 253 and all(map(_LABEL.fullmatch, labels)) and _NUMERIC.fullmatch(labels[-1]) is None
 

@@ -84,7 +84,7 @@ class Followed:
 
 
 class FollowsMatches(Follows, Protocol):
-    """Gives matches as they come, and of which pattern they are."""
+    """Gives matches as they come, each with its pattern."""
 
     def take(self) -> Sequence[Followed]:
         """Return what follows and is there, up to a bound; raises as that of `Follows`."""
@@ -150,7 +150,7 @@ class FollowingAll:
     ) -> None:
         """Begin after these places; in a partition that is not among them with its first match.
 
-        `may_read` says of which patterns matches may be read; None is of all. It is asked for each match.
+        `may_read` says whether matches of a pattern may be read, and is asked for each; None allows all.
         """
         self._log = log
         self._topic = topic

@@ -311,7 +311,7 @@ class _Time(msgspec.Struct, frozen=True):
 class Wanted:
     """The wanted matches: of a pattern, detected at `since` or later and before `until`, that bind a vertex; None means any.
 
-    `may_read` says of which patterns matches may be read.
+    `may_read` says whether matches of a pattern may be read.
     """
 
     name: str | None = None

@@ -65,7 +65,7 @@ class Rights:
         """Do nothing if a caller has a scope of the pattern of a name.
 
         Raises:
-            ProblemError: 403; it does not show of which stream the pattern is, or whether it exists.
+            ProblemError: 403; it shows neither the pattern's stream nor whether the pattern exists.
             TransientError: as `may`.
         """
         if not self.may(caller, scope, name):
@@ -104,7 +104,7 @@ class Changes:
         """Do nothing if the caller may change or delete this.
 
         Raises:
-            ProblemError: 403; it does not show of which stream it is.
+            ProblemError: 403; it does not show its stream.
         """
         stream = _list_written(record.name, record.stream, record.view is True)
         if not self._caller.may(WRITE_PATTERNS, pattern=record.name, stream=stream):

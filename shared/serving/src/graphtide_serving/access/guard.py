@@ -108,7 +108,7 @@ class Guard:
     def requires_of(self, scope: str, subject_of: Callable[[Request], Subject]) -> Callable[..., object]:
         """Return the dependency of a route that needs a scope of its subject, which is looked for if it matters.
 
-        A refusal does not show of which stream a pattern is, or whether it exists.
+        A refusal shows neither the stream of a pattern nor whether the pattern exists.
         """
 
         async def check(request: Request, caller: Caller) -> None:
