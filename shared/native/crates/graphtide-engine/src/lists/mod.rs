@@ -2,6 +2,7 @@
 
 mod access;
 mod gate;
+mod heads;
 mod jumps;
 mod postings;
 mod readers;
@@ -9,6 +10,7 @@ mod ring;
 
 pub use access::{ACCESSES, Access};
 pub use gate::Gate;
+pub use heads::Mask;
 pub use postings::Postings;
 pub use readers::Detached;
 pub use ring::Entry;

@@ -10,11 +10,11 @@ use graphtide_graph::clock::{CLOCKS, Clock, Now};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 use graphtide_graph::{Time, clock};
-use hashbrown::HashTable;
 
 use super::access::Access;
 use super::gate::Gate;
-use super::ring::{Entry, Head, Ring, hash, key, list};
+use super::heads::{Heads, Mask, key, list};
+use super::ring::{Entry, Ring};
 use crate::ids::{RingId, SignatureId};
 use crate::meter::Meter;
 
@@ -45,8 +45,10 @@ pub struct Postings {
     pub(super) free: Vec<RingId>,
     /// By clock.
     pub(super) by_signature: [Vec<Lists>; 2],
-    pub(super) heads: HashTable<Head>,
+    pub(super) heads: Heads,
     pub(super) next_reader: u32,
+    /// Whether an edge was ever given up while it was in the window.
+    has_shed: bool,
 }
 
 impl Postings {
@@ -65,6 +67,12 @@ impl Postings {
     #[inline]
     pub(super) fn ring(&self, ring: RingId) -> &Ring {
         &self.rings[ring.place()]
+    }
+
+    /// Whether an edge of any list was ever given up while it was in the window.
+    #[inline]
+    pub fn has_shed_any(&self) -> bool {
+        self.has_shed
     }
 
     /// Whether an edge was given up while it was in the window.
@@ -138,7 +146,7 @@ impl Postings {
         }
         ring.expire(number, clock::alive_from(at, ring.window), heads, meter);
         if ring.entries.len() >= ring.bound {
-            ring.shed = true;
+            (ring.shed, self.has_shed) = (true, true);
             ring.pop_front(number, heads);
         }
         ring.push(number, &Entry::new(at, (source, target), edge), heads);
@@ -157,7 +165,7 @@ impl Postings {
     #[inline]
     pub fn has_any(&self, ring: RingId, access: Access, source: Vertex, target: Vertex) -> bool {
         let (list, key) = (list(ring, access), key(access, source, target));
-        self.heads.find(hash(list, key), |head| head.key == key && head.list == list).is_some()
+        self.heads.last(list, key).is_some()
     }
 
     /// Whether the newest entry of any of these lists is that edge.
@@ -169,8 +177,18 @@ impl Postings {
     #[inline]
     pub fn newest(&self, ring: RingId, access: Access, source: Vertex, target: Vertex) -> Option<&Entry> {
         let (list, key) = (list(ring, access), key(access, source, target));
-        let head = self.heads.find(hash(list, key), |head| head.key == key && head.list == list)?;
-        self.ring(ring).at(head.last)
+        self.ring(ring).at(self.heads.last(list, key)?)
+    }
+
+    /// The watched lists by one end that may have an entry at a vertex, which may have left the reader's window.
+    #[inline]
+    pub fn mask(&self, vertex: Vertex) -> Mask {
+        self.heads.mask(vertex)
+    }
+
+    /// Entries in one list of a ring, in the mean; none if it has no entry.
+    pub fn mean_length(&self, ring: RingId) -> Option<f64> {
+        self.ring(ring).mean_length()
     }
 
     /// Whether the list of a gate has an entry for an edge that arrives with these ends.
@@ -230,7 +248,7 @@ impl Postings {
 
     /// Bytes that all lists take.
     pub fn total_bytes(&self) -> usize {
-        self.rings.iter().map(Ring::bytes).sum()
+        self.rings.iter().map(Ring::bytes).sum::<usize>() + self.heads.bytes()
     }
 }
 
@@ -287,6 +305,44 @@ mod tests {
         assert!(postings.has_any(ONE, Access::Source, Vertex(1), Vertex::NONE));
         postings.advance(Now::uncounted(100), &mut Meter::unbounded(&Unhurried));
         assert_eq!((postings.total_bytes(), postings.heads.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_mask_has_the_bits_of_the_lists_that_a_vertex_has_though_lists_share_bits() {
+        // More lists than bits: some share one, and the last of them have none.
+        let signatures = 1200;
+        let mut postings = listing(signatures);
+        for ring in (0..signatures as u32).map(RingId) {
+            postings.serve_shared(READER, ring, false, 10);
+        }
+        let bits: Vec<Mask> = (0..signatures as u32).map(|ring| postings.watch(RingId(ring), Access::Source)).collect();
+        assert_eq!(bits.iter().filter(|&&bit| bit == 0).count(), signatures - 8 * 128);
+        assert_eq!((bits[0], bits[128]), (1, 1), "they share a bit");
+        let mut edge = 0;
+        let mut arrive = |postings: &mut Postings, signature: u32, ts| {
+            edge += 1;
+            add(postings, signature, ts, (7, 8), edge);
+        };
+        for (signature, ts) in [(0, 0), (128, 5), (1, 5), (1199, 5)] {
+            arrive(&mut postings, signature, ts);
+        }
+        assert_eq!((postings.mask(Vertex(7)), postings.mask(Vertex(8))), (0b11, 0));
+        let meter = &mut Meter::unbounded(&Unhurried);
+        postings.advance(Now::uncounted(12), meter);
+        assert_eq!(postings.mask(Vertex(7)), 0b11, "one of the lists that share the bit has an entry");
+        postings.advance(Now::uncounted(20), meter);
+        assert_eq!(postings.mask(Vertex(7)), 0);
+        // A list that is watched late has what it had.
+        arrive(&mut postings, 2, 21);
+        assert_eq!(postings.watch(RingId(2), Access::Target), 0, "all bits have as many lists as they may");
+        postings.leave(READER, &[SignatureId(3)], &[RingId(3)]);
+        let late = postings.watch(RingId(2), Access::Target);
+        assert_eq!((late, postings.mask(Vertex(8))), (bits[3], bits[3]));
+        assert_eq!(postings.mask(Vertex(7)), bits[2]);
+        let detached = postings.detach(&[RingId(2)]);
+        assert_eq!((postings.mask(Vertex(7)), postings.mask(Vertex(8))), (0, 0));
+        postings.put_back(detached, None);
+        assert_eq!((postings.mask(Vertex(7)), postings.mask(Vertex(8))), (bits[2], late));
     }
 
     #[test]

@@ -8,13 +8,13 @@
 use graphtide_graph::clock::{CLOCKS, Clock, Now};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
-use hashbrown::HashTable;
 
 use super::access::Access;
 use super::gate::Gate;
+use super::heads::{Head, Heads, Mask, UNWATCHED, key, list};
 use super::jumps::Jumps;
 use super::postings::{Lists, NONE, Narrowed, Postings};
-use super::ring::{Entry, Head, Ring, hash};
+use super::ring::{Entry, Ring};
 use crate::ids::{ReaderId, RingId, SignatureId};
 use crate::meter::Meter;
 
@@ -22,7 +22,7 @@ use crate::meter::Meter;
 #[derive(Debug)]
 pub struct Detached {
     rings: Vec<(RingId, Ring)>,
-    heads: HashTable<Head>,
+    heads: Heads,
 }
 
 impl Postings {
@@ -77,6 +77,40 @@ impl Postings {
         let asked = ring.reader(reader);
         asked.window = asked.window.max(window);
         ring.settle();
+    }
+
+    /// Keeps the lists of all edges of a signature by source and by target, and by both if so said, for a search that patterns
+    /// share. Lists that are narrowed from now on are those of which none are shared.
+    pub fn serve_shared(&mut self, reader: ReaderId, ring: RingId, by_both: bool, window: i64) {
+        self.serve(reader, ring, Access::Source, window);
+        self.serve(reader, ring, Access::Target, window);
+        if by_both {
+            self.serve(reader, ring, Access::Both, window);
+        }
+        self.rings[ring.place()].is_shared = true;
+    }
+
+    /// Whether all edges of a signature are kept for a search that patterns share, and by each of these accesses.
+    pub fn is_shared(&self, ring: RingId, read: [bool; 3]) -> bool {
+        let ring = self.ring(ring);
+        ring.is_shared && read.iter().zip(ring.served).all(|(&read, served)| served || !read)
+    }
+
+    /// The bit of lists by one end in the [masks](Self::mask) of vertices: they are watched from now on. Without a bit if too
+    /// many are.
+    pub fn watch(&mut self, number: RingId, access: Access) -> Mask {
+        let Self { rings, heads, .. } = self;
+        let ring = &mut rings[number.place()];
+        let known = ring.bits[access as usize];
+        if known != UNWATCHED {
+            return 1 << known;
+        }
+        let Some(bit) = heads.watch(number, access) else { return 0 };
+        ring.bits[access as usize] = bit;
+        for entry in &ring.entries {
+            heads.mark_if_listed(list(number, access), key(access, entry.source, entry.target), bit);
+        }
+        1 << bit
     }
 
     /// Keeps several lists for a reader of that window; returns which.
@@ -139,6 +173,7 @@ impl Postings {
             if ring.readers.is_empty() {
                 let clock = ring.clock;
                 ring.clear(number, heads);
+                heads.unwatch(number, ring.bits);
                 *ring = Ring::default();
                 for &signature in signatures {
                     let of = self.lists_mut(clock, signature);
@@ -157,7 +192,7 @@ impl Postings {
             let bare = ring.bare();
             (number, std::mem::replace(ring, bare))
         });
-        Detached { rings: rings.collect(), heads: std::mem::take(&mut self.heads) }
+        Detached { rings: rings.collect(), heads: self.heads.take() }
     }
 
     /// Lists an edge that comes again under a signature, in detached lists.
@@ -193,9 +228,11 @@ impl Postings {
                 ring.link(number, &mut self.heads);
             }
         }
-        for head in made_heads {
-            if stay.contains(&RingId(head.list / 3)) {
-                self.heads.insert_unique(hash(head.list, head.key), head, |head| hash(head.list, head.key));
+        for Head { list, last, key } in made_heads.into_heads() {
+            let ring = RingId(list / 3);
+            if stay.contains(&ring) {
+                let bit = self.rings[ring.place()].bits[(list % 3) as usize];
+                self.heads.push(list, key, last, bit);
             }
         }
     }

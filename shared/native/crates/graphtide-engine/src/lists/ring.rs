@@ -5,15 +5,13 @@
 //! Cost: O(1) expected to add an entry, and for each that leaves.
 
 use std::collections::VecDeque;
-use std::hash::BuildHasher;
 
 use graphtide_graph::clock::Clock;
 use graphtide_graph::store::{EdgeRef, find_in_order};
 use graphtide_graph::vertex::Vertex;
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
 
 use super::access::{ACCESSES, Access, Place};
+use super::heads::{Heads, UNWATCHED, key, list};
 use super::jumps::Jumps;
 use crate::ids::{ReaderId, RingId};
 use crate::meter::Meter;
@@ -41,14 +39,6 @@ impl Entry {
     }
 }
 
-/// The newest entry of one list.
-#[derive(Debug)]
-pub(super) struct Head {
-    pub(super) list: u32,
-    pub(super) last: Place,
-    pub(super) key: u64,
-}
-
 /// Entries of one signature.
 #[derive(Debug)]
 pub(super) struct Ring {
@@ -69,6 +59,10 @@ pub(super) struct Ring {
     /// Whether there are lists or jumps that lack older entries.
     pub(super) unlinked: bool,
     pub(super) readers: Vec<Reader>,
+    /// By access: the bit of a list that is watched.
+    pub(super) bits: [u8; 3],
+    /// Whether all edges of the signature are kept for searches that patterns share.
+    pub(super) is_shared: bool,
 }
 
 /// What a reader asks of lists.
@@ -77,25 +71,6 @@ pub(super) struct Reader {
     pub(super) id: ReaderId,
     pub(super) window: i64,
     pub(super) bound: usize,
-}
-
-#[inline]
-pub(super) fn list(ring: RingId, access: Access) -> u32 {
-    ring.0 * 3 + access as u32
-}
-
-#[inline]
-pub(super) fn key(access: Access, source: Vertex, target: Vertex) -> u64 {
-    match access {
-        Access::Source => u64::from(source.0),
-        Access::Target => u64::from(target.0),
-        Access::Both => u64::from(source.0) << 32 | u64::from(target.0),
-    }
-}
-
-#[inline]
-pub(super) fn hash(list: u32, key: u64) -> u64 {
-    FxBuildHasher.hash_one((list, key))
 }
 
 impl Default for Ring {
@@ -113,6 +88,8 @@ impl Default for Ring {
             kept: 0,
             unlinked: false,
             readers: Vec::new(),
+            bits: [UNWATCHED; 3],
+            is_shared: false,
         }
     }
 }
@@ -143,7 +120,7 @@ impl Ring {
     // Else it would be a call for every edge.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub(super) fn push(&mut self, number: RingId, entry: &Entry, heads: &mut HashTable<Head>) {
+    pub(super) fn push(&mut self, number: RingId, entry: &Entry, heads: &mut Heads) {
         let place = self.first.wrapping_add(self.entries.len() as u32);
         // An older entry than any in the ring: where a list ends.
         let mut previous = [self.first.wrapping_sub(1); 3];
@@ -152,12 +129,9 @@ impl Ring {
                 continue;
             }
             let (list, key) = (list(number, access), key(access, entry.source, entry.target));
-            let hashed = hash(list, key);
-            if let Some(head) = heads.find_mut(hashed, |head| head.key == key && head.list == list) {
-                previous[access as usize] = std::mem::replace(&mut head.last, place);
-            } else {
-                heads.insert_unique(hashed, Head { list, last: place, key }, |head| hash(head.list, head.key));
-                self.heads += 1;
+            match heads.push(list, key, place, self.bits[access as usize]) {
+                Some(newest) => previous[access as usize] = newest,
+                None => self.heads += 1,
             }
         }
         for (access, jumps) in &mut self.jumps {
@@ -167,7 +141,7 @@ impl Ring {
     }
 
     /// Puts the entries into all lists, if some lack them.
-    pub(super) fn link(&mut self, number: RingId, heads: &mut HashTable<Head>) {
+    pub(super) fn link(&mut self, number: RingId, heads: &mut Heads) {
         if std::mem::take(&mut self.unlinked) {
             let entries: Vec<Entry> = self.entries.iter().copied().collect();
             self.clear(number, heads);
@@ -182,11 +156,11 @@ impl Ring {
     pub(super) fn bare(&self) -> Self {
         let readers = self.readers.iter().map(|reader| Reader { ..*reader }).collect();
         let jumps = self.jumps.iter().map(|&(access, _)| (access, Jumps::default())).collect();
-        let &Self { served, clock, window, bound, .. } = self;
-        Self { served, jumps, clock, window, bound, readers, ..Self::default() }
+        let &Self { served, clock, window, bound, bits, is_shared, .. } = self;
+        Self { served, jumps, clock, window, bound, readers, bits, is_shared, ..Self::default() }
     }
 
-    pub(super) fn clear(&mut self, number: RingId, heads: &mut HashTable<Head>) {
+    pub(super) fn clear(&mut self, number: RingId, heads: &mut Heads) {
         while !self.entries.is_empty() {
             self.pop_front(number, heads);
         }
@@ -217,7 +191,7 @@ impl Ring {
     }
 
     #[inline]
-    pub(super) fn expire(&mut self, number: RingId, alive_from: i64, heads: &mut HashTable<Head>, meter: &mut Meter<'_>) {
+    pub(super) fn expire(&mut self, number: RingId, alive_from: i64, heads: &mut Heads, meter: &mut Meter<'_>) {
         while self.entries.front().is_some_and(|entry| entry.at < alive_from) {
             meter.tick(1);
             self.pop_front(number, heads);
@@ -225,7 +199,7 @@ impl Ring {
     }
 
     #[inline]
-    pub(super) fn pop_front(&mut self, number: RingId, heads: &mut HashTable<Head>) {
+    pub(super) fn pop_front(&mut self, number: RingId, heads: &mut Heads) {
         let Some(entry) = self.entries.pop_front() else { return };
         let place = self.first;
         self.first = self.first.wrapping_add(1);
@@ -235,16 +209,18 @@ impl Ring {
                 continue;
             }
             let (list, key) = (list(number, access), key(access, entry.source, entry.target));
-            let is_last = |head: &Head| head.key == key && head.list == list && head.last == place;
-            if let Ok(head) = heads.find_entry(hash(list, key), is_last) {
-                head.remove();
-                self.heads -= 1;
-            }
+            self.heads -= usize::from(heads.pop(list, key, place, self.bits[access as usize]));
         }
+    }
+
+    /// Entries in one list of a kind, in the mean; none if it has no entry.
+    pub(super) fn mean_length(&self) -> Option<f64> {
+        let kinds = self.served.iter().filter(|&&served| served).count();
+        (self.heads > 0).then(|| (self.entries.len() * kinds) as f64 / self.heads as f64)
     }
 
     pub(super) fn bytes(&self) -> usize {
         let jumps: usize = self.jumps.iter().map(|(_, jumps)| jumps.bytes()).sum();
-        self.entries.len() * size_of::<Entry>() + jumps + self.heads * (size_of::<Head>() + 1)
+        self.entries.len() * size_of::<Entry>() + jumps + self.heads * (size_of::<super::heads::Head>() + 1)
     }
 }
