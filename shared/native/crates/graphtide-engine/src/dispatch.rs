@@ -130,6 +130,40 @@ impl Admission {
     pub const ALWAYS: Self = Self { is_wanted: true, gates: [None; 2] };
 }
 
+/// The query edges that share a signature: first those that are visited one by one, then those that share a search.
+#[derive(Debug, Default)]
+struct Targets {
+    all: Vec<Target>,
+    alone: usize,
+}
+
+impl Targets {
+    fn push(&mut self, target: Target) {
+        self.all.insert(self.alone, target);
+        self.alone += 1;
+    }
+
+    fn remove(&mut self, unit: UnitId) {
+        self.alone -= self.all[..self.alone].iter().filter(|target| target.unit == unit).count();
+        self.all.retain(|target| target.unit != unit);
+    }
+
+    /// Says which share a search; the others keep their order.
+    fn share(&mut self, is_shared: impl Fn(&Target) -> bool) {
+        let (shared, alone): (Vec<Target>, Vec<Target>) = self.all.drain(..).partition(is_shared);
+        self.alone = alone.len();
+        self.all.extend(alone.into_iter().chain(shared));
+    }
+
+    /// Lets those of a unit be visited one by one.
+    fn expel(&mut self, unit: UnitId) {
+        let (expelled, shared): (Vec<Target>, Vec<Target>) =
+            self.all.drain(self.alone..).partition(|target| target.unit == unit);
+        self.alone += expelled.len();
+        self.all.extend(expelled.into_iter().chain(shared));
+    }
+}
+
 /// Signatures of one triple of labels.
 #[derive(Debug, Default)]
 struct Class {
@@ -166,12 +200,19 @@ impl Class {
     }
 }
 
+/// The places of a triple without a label, one bit for each.
+fn wildcards(labels: &[Option<Symbol>; 3]) -> usize {
+    (0..3).filter(|&place| labels[place].is_none()).map(|place| 1 << place).sum()
+}
+
 /// The table from labels to signatures.
 #[derive(Debug, Default)]
 pub struct Dispatch {
     signatures: Vec<Signature>,
-    targets: Vec<Vec<Target>>,
+    targets: Vec<Targets>,
     by_labels: HashMap<[Option<Symbol>; 3], Vec<SignatureId>, FxBuildHasher>,
+    /// By the places without a label, one bit for each: triples of `by_labels` that have these.
+    wildcards: [u32; 8],
     /// By all that they ask.
     known: HashTable<SignatureId>,
     /// For source, edge and target label: symbol to code; 0 for labels that no pattern mentions there.
@@ -215,7 +256,9 @@ impl Dispatch {
             return id;
         }
         let id = self.free.pop().unwrap_or(SignatureId(self.signatures.len() as u32));
-        self.by_labels.entry(signature.labels).or_default().push(id);
+        let alike = self.by_labels.entry(signature.labels).or_default();
+        self.wildcards[wildcards(&signature.labels)] += u32::from(alike.is_empty());
+        alike.push(id);
         for (position, label) in signature.labels.iter().enumerate() {
             if let Some(Symbol(number)) = *label {
                 let codes = &mut self.codes[position];
@@ -233,7 +276,7 @@ impl Dispatch {
         }
         if id.place() == self.signatures.len() {
             self.signatures.push(signature);
-            self.targets.push(Vec::new());
+            self.targets.push(Targets::default());
         } else {
             self.signatures[id.place()] = signature;
         }
@@ -246,11 +289,11 @@ impl Dispatch {
     pub fn remove(&mut self, unit: UnitId, signatures: &[SignatureId], mut f: impl FnMut(SignatureId)) {
         for &id in signatures {
             let targets = &mut self.targets[id.place()];
-            if targets.is_empty() {
+            if targets.all.is_empty() {
                 continue;
             }
-            targets.retain(|target| target.unit != unit);
-            if targets.is_empty() {
+            targets.remove(unit);
+            if targets.all.is_empty() {
                 let signature = &self.signatures[id.place()];
                 if let Ok(entry) = self.known.find_entry(hash(signature), |&known| known == id) {
                     entry.remove();
@@ -259,6 +302,7 @@ impl Dispatch {
                     known.retain(|&other| other != id);
                     if known.is_empty() {
                         self.by_labels.remove(&signature.labels);
+                        self.wildcards[wildcards(&signature.labels)] -= 1;
                     }
                 }
                 for class in self.class_list.iter_mut().skip(1) {
@@ -279,7 +323,7 @@ impl Dispatch {
     /// Sets for every query edge of these signatures of a unit when an edge can be of use.
     pub fn admit(&mut self, unit: UnitId, signatures: &[SignatureId], admission: impl Fn(u8) -> Admission) {
         for &id in signatures {
-            for target in self.targets[id.place()].iter_mut().filter(|target| target.unit == unit) {
+            for target in self.targets[id.place()].all.iter_mut().filter(|target| target.unit == unit) {
                 target.admission = admission(target.edge);
             }
         }
@@ -326,7 +370,30 @@ impl Dispatch {
     /// The query edges that share a signature.
     #[inline]
     pub fn targets(&self, signature: SignatureId) -> &[Target] {
-        &self.targets[signature.place()]
+        &self.targets[signature.place()].all
+    }
+
+    /// Of the query edges that share a signature, those that an edge visits one by one.
+    #[inline]
+    pub fn alone(&self, signature: SignatureId) -> &[Target] {
+        let targets = &self.targets[signature.place()];
+        &targets.all[..targets.alone]
+    }
+
+    /// Of the query edges that share a signature, those for which one search is made.
+    pub fn shared(&self, signature: SignatureId) -> &[Target] {
+        let targets = &self.targets[signature.place()];
+        &targets.all[targets.alone..]
+    }
+
+    /// Lets an edge visit the query edges of a unit one by one.
+    pub fn expel(&mut self, unit: UnitId, signature: SignatureId) {
+        self.targets[signature.place()].expel(unit);
+    }
+
+    /// Says for which query edges of a signature one search is made.
+    pub fn share(&mut self, signature: SignatureId, is_shared: impl Fn(&Target) -> bool) {
+        self.targets[signature.place()].share(is_shared);
     }
 
     #[inline]
@@ -362,7 +429,7 @@ impl Dispatch {
     fn new_class(&mut self, labels: [Symbol; 3], codes: [u32; 3]) -> u32 {
         let mut class = Class { codes, ..Class::default() };
         let mut found = false;
-        for wildcards in 0..8_u8 {
+        for wildcards in (0..8_u8).filter(|&wildcards| self.wildcards[usize::from(wildcards)] > 0) {
             let asked: [Option<Symbol>; 3] =
                 std::array::from_fn(|position| (wildcards >> position & 1 == 0).then_some(labels[position]));
             // A label that no pattern mentions at its place is met by wildcards alone.
