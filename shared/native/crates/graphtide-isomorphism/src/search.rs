@@ -47,6 +47,11 @@ impl Search {
             shape,
         }
     }
+
+    /// The pattern.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
 }
 
 impl Engine for Search {
@@ -156,7 +161,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         let steps = self.steps;
         let Some(step) = steps.get(depth) else {
             self.tracer.matched(self.arrival.at, self.edges);
-            self.rows.complete(self.unit, self.arrival, self.edges, self.vertices, self.meter);
+            self.rows.complete(self.unit, self.arrival, self.edges.iter().copied(), self.vertices.iter().copied(), self.meter);
             return;
         };
         self.tracer.seek();

@@ -151,12 +151,16 @@ impl Rows {
         &mut self,
         unit: UnitId,
         arrival: &Arrival<'_>,
-        edges: &[EdgeRef],
-        vertices: &[Vertex],
+        edges: impl ExactSizeIterator<Item = EdgeRef>,
+        vertices: impl ExactSizeIterator<Item = Vertex>,
         meter: &mut Meter<'_>,
     ) {
         meter.tick(MATCH);
-        self.push(unit, arrival.ts, edges, vertices);
+        let width = (edges.len() as u8, vertices.len() as u8);
+        let layout = RowLayout::Assignment { edges: self.edges.len(), vertices: self.vertices.len(), width };
+        self.rows.push(Row { unit, detected_at: arrival.ts, layout });
+        self.edges.extend(edges);
+        self.vertices.extend(vertices);
         if self.rows.len() >= self.full {
             self.hand_on((arrival.store, arrival.names), meter);
         }
@@ -264,6 +268,38 @@ impl Rows {
             kept.push(Row { layout, ..row });
         }
         self.rows = kept;
+    }
+
+    /// Hands nothing on, so that rows can be [taken back](Self::truncate), until [`release`](Self::release) is given what this
+    /// returns.
+    pub fn hold(&mut self) -> usize {
+        std::mem::replace(&mut self.full, usize::MAX)
+    }
+
+    /// Hands rows on again, those that were held first; returns the unit of the last row where it may hold no more.
+    pub fn release(&mut self, full: usize, window: (&EdgeStore, &VertexTable), meter: &mut Meter<'_>) -> Option<UnitId> {
+        self.full = full;
+        if self.rows.len() < self.full {
+            return None;
+        }
+        let last = self.rows.last().map(|row| row.unit);
+        self.hand_on(window, meter);
+        last.filter(|_| meter.is_refused())
+    }
+
+    /// Takes back the matches found from a place on, while rows are held.
+    pub fn truncate(&mut self, len: usize) {
+        let Some(row) = self.rows.get(len) else { return };
+        if let RowLayout::Assignment { edges, vertices, .. } = row.layout {
+            self.edges.truncate(edges);
+            self.vertices.truncate(vertices);
+        }
+        self.rows.truncate(len);
+    }
+
+    /// The units of the matches found from a place on.
+    pub fn units_from(&self, len: usize) -> impl Iterator<Item = UnitId> {
+        self.rows[len..].iter().map(|row| row.unit)
     }
 
     /// Takes how many rows, by unit and kind, were handed on and not kept since the last call.

@@ -75,7 +75,8 @@ pub fn parts(
     let mut earliest_first: Vec<usize> = (0..parts.len()).collect();
     earliest_first.sort_by_key(|&edge| shape.before[edge].count_ones());
     for edge in earliest_first {
-        if parts[edge].read.contains(&true) && !has_wider(&parts, signatures, edge) {
+        let Part { ring, read, .. } = parts[edge];
+        if read.contains(&true) && !has_wider(&parts, signatures, edge) && !postings.is_shared(ring, read) {
             let gates = gates(shape, &parts, edge, reader, postings);
             parts[edge].ring = postings.narrow(signatures[edge], shape.clock, gates);
         }

@@ -80,6 +80,11 @@ impl Filtering {
         let second = gates.find(|&(shared, _)| shared != met).map(|(_, gate)| gate);
         [Some(first), second]
     }
+
+    /// The pattern.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
 }
 
 impl Engine for Filtering {
@@ -357,7 +362,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     fn descend(&mut self, bound: u64) {
         if bound == self.all {
             self.tracer.matched(self.arrival.at, self.edges);
-            self.rows.complete(self.unit, self.arrival, self.edges, self.vertices, self.meter);
+            self.rows.complete(self.unit, self.arrival, self.edges.iter().copied(), self.vertices.iter().copied(), self.meter);
             return;
         }
         let Some(choice) = self.choose(bound) else { return };

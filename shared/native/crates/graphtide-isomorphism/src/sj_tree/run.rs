@@ -344,6 +344,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             *vertex = self.binding.vertices[usize::from(place)];
         }
         self.tracer.matched(self.arrival.at, &self.found.edges);
-        self.rows.complete(self.unit, self.arrival, &self.found.edges, &self.found.vertices, self.meter);
+        let (edges, vertices) = (self.found.edges.iter().copied(), self.found.vertices.iter().copied());
+        self.rows.complete(self.unit, self.arrival, edges, vertices, self.meter);
     }
 }

@@ -273,7 +273,8 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     fn report(&mut self, binding: &Binding) {
         self.used = true;
         self.tracer.matched(self.arrival.at, &binding.stored);
-        self.rows.complete(self.engine.unit, self.arrival, &binding.stored, &binding.vertices, self.meter);
+        let (edges, vertices) = (binding.stored.iter().copied(), binding.vertices.iter().copied());
+        self.rows.complete(self.engine.unit, self.arrival, edges, vertices, self.meter);
     }
 }
 
