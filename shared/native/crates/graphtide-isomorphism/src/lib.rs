@@ -9,6 +9,7 @@ pub mod concurrent;
 pub mod filtering;
 mod nearest;
 pub mod plan;
+pub mod prefix_tree;
 pub mod search;
 pub mod shape;
 pub mod sj_tree;

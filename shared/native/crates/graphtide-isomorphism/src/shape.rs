@@ -25,6 +25,14 @@ pub struct Across {
 }
 
 impl Across {
+    /// The same over edges and vertices at other places.
+    #[must_use]
+    pub fn renamed(&self, edges: &[u8], vertices: &[u8]) -> Self {
+        let predicate = self.predicate.renamed(&|edge| edges[usize::from(edge)], &|vertex| vertices[usize::from(vertex)]);
+        let (edges, vertices) = predicate.reads();
+        Self { steps: self.steps, predicate, edges, vertices }
+    }
+
     /// Whether it is true of what is bound; its evaluation is work.
     #[inline]
     pub fn holds(&self, bound: &impl Bindings, meter: &mut Meter<'_>) -> bool {
@@ -122,6 +130,16 @@ impl Shape {
             let (source, target) = self.ends[edge];
             seen | 1 << source | 1 << target
         })
+    }
+
+    /// Whether some edge lies between two vertices that others connect, or at one alone.
+    pub fn has_cycle(&self) -> bool {
+        self.ends.len() >= self.vertices
+    }
+
+    /// Whether a match can be complete when an edge arrives as this one: no other must be later.
+    pub fn completes(&self, edge: u8) -> bool {
+        (0..self.ends.len()).all(|other| !self.precedes(usize::from(edge), other))
     }
 
     /// Whether `a` must come before `b`.
