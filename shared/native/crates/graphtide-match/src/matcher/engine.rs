@@ -90,6 +90,15 @@ impl AnyEngine {
         })
     }
 
+    /// The pattern, if nothing is kept of it but the lists of its edges, so that its searches may be shared.
+    pub fn searched(&self) -> Option<&Shape> {
+        match self {
+            Self::Search(search) => Some(search.shape()),
+            Self::Filtering(filtering) => Some(filtering.shape()),
+            Self::Timing(_) | Self::Concurrent(_) | Self::SjTree(_) | Self::Simulation(_) => None,
+        }
+    }
+
     /// The engine, if it is one of dual simulation: what its family alone can be asked.
     pub fn simulated(&self) -> Option<&Simulated> {
         match self {

@@ -389,6 +389,7 @@ impl Matcher {
                 UnitRef::Graph(_) => Ok(()),
             }));
         }
+        subgraphs.expel_paused();
         let held = (self.subgraphs.live() + self.own.peak()) as u64;
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(held);
         outcome

@@ -9,6 +9,8 @@ mod blueprints;
 mod making;
 mod recall;
 mod replan;
+mod shared_searches;
+mod sharing;
 pub mod unit;
 mod warming;
 
@@ -22,7 +24,9 @@ use graphtide_engine::output::Rows;
 use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::{Clock, Now};
-use graphtide_graph::store::EdgeStore;
+use graphtide_graph::store::{EdgeRef, EdgeStore};
+use graphtide_graph::vertex::Vertex;
+use smallvec::SmallVec;
 
 use super::output::Sources;
 use super::query::Query;
@@ -32,6 +36,7 @@ use super::unit_ref::UnitRef;
 use super::window::Window;
 use super::work_budgets::{Bounded, WorkBudgets};
 use blueprints::Blueprints;
+use shared_searches::{Search, SharedSearches, Taken};
 use unit::{Candidate, SubgraphUnit};
 
 /// Patterns up to which each chunk is followed by a look at the bytes of all.
@@ -49,6 +54,7 @@ pub struct Subgraphs {
     /// By signature: insertions that satisfied it.
     pub hits: Vec<u64>,
     blueprints: Blueprints,
+    searches: SharedSearches,
     timers: Timers,
     /// Whether some unit may ever have a time.
     has_timers: bool,
@@ -100,10 +106,7 @@ impl Subgraphs {
         let Pass { window, budgets, rows, limit } = pass;
         let ts = batch.ts()[row];
         let (edge, ends) = window.push((batch, row), class, satisfied);
-        let edges = if COUNTED { window.clocks.now().edges } else { 0 };
-        if COUNTED {
-            window.store.number(edges);
-        }
+        let edges = if COUNTED { window.number_newest() } else { 0 };
         let arrival = Arrival {
             ts,
             at: ts,
@@ -118,7 +121,18 @@ impl Subgraphs {
         let mut next = Next::Record;
         'units: for &signature in satisfied {
             self.hits[signature.place()] += 1;
-            let targets = self.dispatch.targets(signature);
+            let search = self.search_shared::<TRACED, BOUNDED>(signature, &arrival, budgets, rows, meter);
+            let is_again = search == Search::TooLong;
+            if let Some(end) = search.into_end(limit) {
+                next = end;
+                if next == Next::Limit {
+                    held = true;
+                    break;
+                }
+            }
+            // A traced search is a pattern's own.
+            let targets = if TRACED || is_again { self.dispatch.targets(signature) } else { self.dispatch.alone(signature) };
+            let mut greedy: SmallVec<[UnitId; 4]> = SmallVec::new();
             meter.tick(targets.len() as u32);
             self.grown += targets.len();
             for target in targets {
@@ -142,6 +156,7 @@ impl Subgraphs {
                     &arrival
                 };
                 let before = unit.engine.live();
+                let began = is_again.then(|| Taken::of(rows, meter));
                 let lent = budgets.as_mut().filter(|_| BOUNDED).map(|budgets| {
                     budgets.take_record(window.clocks.records());
                     begin(budgets, target.unit, meter)
@@ -175,27 +190,42 @@ impl Subgraphs {
                         break 'units;
                     }
                 }
+                if began.is_some_and(|began| Taken::of(rows, meter).is_greedy_since(began)) {
+                    greedy.push(target.unit);
+                }
+            }
+            if is_again {
+                self.expel_all(greedy);
             }
         }
         self.peak = self.peak.max(self.live);
-        for &signature in satisfied {
-            held |= self.postings.add(signature, ts, ends, edge, meter);
-            if COUNTED {
-                held |= self.postings.add_counted(signature, edges, ends, edge, meter);
-            }
-        }
+        held |= self.list::<COUNTED>(satisfied, Now { ts, edges }, (ends, edge), meter);
         if TRACED {
             self.units.iter_mut().for_each(|unit| unit.trace_kept(satisfied, edge, &self.postings));
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
-        if held || window.keeps_all() || !rows.is_empty() {
-            if window.has_ids() {
-                window.name(edge, batch.id(row));
-            }
-        } else {
-            window.take_back(ends);
-        }
+        window.settle_newest(held || !rows.is_empty(), edge, ends, batch.id(row));
         next
+    }
+
+    /// Lists an edge under the signatures that it satisfies; says whether anyone reads it there.
+    #[allow(clippy::inline_always)] // every edge that somebody wants
+    #[inline(always)]
+    fn list<const COUNTED: bool>(
+        &mut self,
+        satisfied: &[SignatureId],
+        now: Now,
+        (ends, edge): ((Vertex, Vertex), EdgeRef),
+        meter: &mut Meter<'_>,
+    ) -> bool {
+        let mut is_read = false;
+        for &signature in satisfied {
+            is_read |= self.postings.add(signature, now.ts, ends, edge, meter);
+            if COUNTED {
+                is_read |= self.postings.add_counted(signature, now.edges, ends, edge, meter);
+            }
+        }
+        is_read
     }
 
     /// Lets units take no further account of an edge that is deleted. Returns whether matches that have it end, of engines that

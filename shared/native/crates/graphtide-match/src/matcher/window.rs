@@ -184,9 +184,26 @@ impl Window {
         (self.store.push((batch.ts()[row], mark), ends, batch.id(row), kept), ends)
     }
 
-    /// Takes back the newest edge, which nobody holds.
+    /// Numbers the newest edge by the clock of edges; returns the number.
+    pub fn number_newest(&mut self) -> i64 {
+        let edges = self.clocks.now().edges;
+        self.store.number(edges);
+        edges
+    }
+
+    /// Keeps the newest edge, if somebody holds it, so that it is found by its id; else takes it back.
+    #[allow(clippy::inline_always)] // every edge that somebody wants
+    #[inline(always)]
+    pub fn settle_newest(&mut self, is_held: bool, edge: EdgeRef, ends: (Vertex, Vertex), id: IdRef<'_>) {
+        if !(is_held || self.keeps_all()) {
+            self.take_back(ends);
+        } else if self.has_ids() {
+            self.name(edge, id);
+        }
+    }
+
     #[inline]
-    pub fn take_back(&mut self, ends: (Vertex, Vertex)) {
+    fn take_back(&mut self, ends: (Vertex, Vertex)) {
         self.store.pop_back();
         self.vertices.release(ends.0);
         self.vertices.release(ends.1);
@@ -198,9 +215,8 @@ impl Window {
         self.satisfied.is_some()
     }
 
-    /// Whether edges are found by their ids.
     #[inline]
-    pub fn has_ids(&self) -> bool {
+    fn has_ids(&self) -> bool {
         self.ids.is_some()
     }
 

@@ -26,6 +26,7 @@ use crate::plan::{DeduplicationSpec, InvalidPlan, PatternSpec, PlanSpec};
 impl Subgraphs {
     /// Takes what follows from all units, now that the first have been made.
     pub fn begin(&mut self, window: &mut Window) {
+        self.share_first();
         self.postings.begin();
         self.dispatch.seal();
         self.has_threads = self.units.iter().any(|unit| unit.engine.has_threads());
@@ -101,6 +102,7 @@ impl Subgraphs {
         self.postings.leave(removed.reader, &removed.signatures, &removed.lists);
         let (retired, now) = (&mut self.blueprints.retired, window.clocks.time());
         self.dispatch.remove(number, &removed.signatures, |signature| retired.push_back((now, signature)));
+        self.searches.leave(number, &removed.signatures);
         self.occupied.retain(|&other| other != number);
         self.timers.set(number, removed.clock, None);
         self.blueprints.remove(number);
@@ -145,8 +147,10 @@ impl Subgraphs {
             is_occupied: false,
             past: None,
             trace: None,
+            is_shared: false,
         };
-        unit.attach(&mut self.postings);
+        let share = self.are_shared(&unit.signatures);
+        unit.attach(&mut self.postings, share);
         Ok(unit)
     }
 
@@ -174,6 +178,7 @@ impl Subgraphs {
     pub fn set_gates(&mut self, number: UnitId) {
         let unit = &self.units[number.place()];
         self.dispatch.admit(number, &unit.signatures, |edge| unit.engine.admission(edge));
+        self.settle_shared(number);
     }
 
     /// Frees the signatures that no edge held can be named by; calls `f` with each.

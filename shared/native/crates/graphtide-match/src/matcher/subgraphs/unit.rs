@@ -20,6 +20,7 @@ use graphtide_engine::output::{FoundRow, ItemReport, Rows};
 use graphtide_engine::trace::{Trace, Tracer, Untraced};
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
+use graphtide_isomorphism::prefix_tree::is_shareable;
 use smallvec::SmallVec;
 
 use crate::matcher::deduplication::{PastOrder, repeated};
@@ -55,6 +56,8 @@ pub struct SubgraphUnit {
     pub past: Option<Box<PastOrder>>,
     /// Its trace, if it is traced.
     pub trace: Option<Box<Trace>>,
+    /// Whether its searches may be shared: all edges of its signatures are kept for that.
+    pub is_shared: bool,
 }
 
 /// An edge that one query edge could be.
@@ -317,10 +320,22 @@ impl SubgraphUnit {
         self.engine.bytes_for_lists(bytes).checked_div(self.lists.len() as u64)
     }
 
-    /// Attaches the lists that it reads.
-    pub fn attach(&mut self, postings: &mut Postings) {
+    /// Attaches the lists that it reads; `with_others` says whether its searches are to be shared, if they may.
+    pub fn attach(&mut self, postings: &mut Postings, with_others: bool) {
         self.reader = postings.reader();
+        let shape = self.engine.searched().filter(|shape| with_others && is_shareable(shape));
+        self.is_shared = shape.is_some();
+        let mut shared = Vec::new();
+        if let Some(shape) = shape {
+            let by_both = shape.has_cycle();
+            for &signature in &self.signatures {
+                let ring = postings.whole(signature, self.clock);
+                postings.serve_shared(self.reader, ring, by_both, shape.window);
+                shared.push(ring);
+            }
+        }
         self.lists = self.engine.attach(self.reader, postings);
+        self.lists.extend(shared);
         postings.release_unread(&self.signatures);
         self.lists.sort_unstable();
         self.lists.dedup();
@@ -392,7 +407,7 @@ impl SubgraphUnit {
 
     /// Whether its matches may be incomplete: a limit made it give up something, or a list that it reads.
     pub fn has_shed(&self, postings: &Postings) -> bool {
-        self.guard.shed || self.lists.iter().any(|&ring| postings.has_shed(ring))
+        self.guard.shed || (postings.has_shed_any() && self.lists.iter().any(|&ring| postings.has_shed(ring)))
     }
 
     /// Whether matches of one of its patterns may be missing.

@@ -1,0 +1,113 @@
+//! The searches that are shared, by signature, and how one of them ended.
+
+use graphtide_engine::ids::{SignatureId, UnitId};
+use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_engine::output::Rows;
+use graphtide_isomorphism::prefix_tree::PrefixTree;
+
+use crate::matcher::unit::LimitReached;
+
+/// Query edges of one signature from which on searches are shared.
+pub const MANY: usize = 8;
+
+/// Steps that a shared search may take; those of its matches are among them.
+pub const BOUND: u64 = 1 << 20;
+
+/// Steps that a member may take alone, beside what it finds, without leaving the tree.
+const MODEST: u64 = BOUND / 8;
+
+/// Edges after which the lengths of lists are looked at again.
+pub const YOUNG: u64 = 1 << 10;
+
+/// The searches that are shared, by signature.
+#[derive(Debug, Default)]
+pub struct SharedSearches {
+    by_signature: Vec<Option<Box<Shared>>>,
+}
+
+/// The search from edges of one signature.
+#[derive(Debug)]
+pub struct Shared {
+    /// Of those that share it.
+    pub tree: PrefixTree,
+    /// Members that came since the tree was made, or left it.
+    pub changed: usize,
+    /// Edges of the signature until which the tree is good.
+    pub until: u64,
+}
+
+impl Shared {
+    fn new() -> Self {
+        Self { tree: PrefixTree::default(), changed: 0, until: u64::MAX }
+    }
+
+    /// Whether a tree is to be made, now that the signature had so many edges.
+    pub fn is_due(&self, hits: u64) -> bool {
+        hits >= self.until || self.changed >= MANY.max(self.tree.len() / 8)
+    }
+}
+
+/// Steps taken, and matches found.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    steps: u64,
+    matches: usize,
+}
+
+impl Taken {
+    /// Until now.
+    pub fn of(rows: &Rows, meter: &Meter<'_>) -> Self {
+        Self { steps: meter.taken(), matches: rows.len() }
+    }
+
+    /// Whether that is much more since another time than what was found took.
+    pub fn is_greedy_since(self, before: Self) -> bool {
+        let found = self.matches.saturating_sub(before.matches) as u64 * u64::from(MATCH);
+        self.steps - before.steps > found + MODEST
+    }
+}
+
+/// How a shared search ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// It is done, or there is none.
+    Done,
+    /// It took too long: members are to search alone.
+    TooLong,
+    /// All work ends.
+    Ended,
+    /// The matches of a member reached a limit that ends the run.
+    Limited(LimitReached),
+}
+
+impl SharedSearches {
+    /// That of a signature, if it has one.
+    pub fn shared(&mut self, signature: SignatureId) -> Option<&mut Shared> {
+        self.by_signature.get_mut(signature.place())?.as_deref_mut()
+    }
+
+    /// Lets a unit wait for the tree of a signature.
+    pub fn come(&mut self, signature: SignatureId) {
+        let place = signature.place();
+        if place >= self.by_signature.len() {
+            self.by_signature.resize_with(place + 1, || None);
+        }
+        self.by_signature[place].get_or_insert_with(|| Box::new(Shared::new())).changed += 1;
+    }
+
+    /// Searches for a unit's query edges no longer.
+    pub fn leave(&mut self, unit: UnitId, signatures: &[SignatureId]) {
+        for &signature in signatures {
+            if let Some(shared) = self.shared(signature) {
+                shared.tree.disable(unit);
+                shared.changed += 1;
+            }
+        }
+    }
+
+    /// Whether there is a tree of a signature, or is to be one.
+    #[inline]
+    pub fn has(&self, signature: SignatureId) -> bool {
+        self.by_signature.get(signature.place()).is_some_and(Option::is_some)
+    }
+}

@@ -1,0 +1,133 @@
+"""Searches that many patterns share find for each pattern what it finds alone, after every record."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from graphtide_core.edge import Edge
+from graphtide_core.ids import PatternName
+from graphtide_core.time import EventTime
+from graphtide_native.spec import Limits
+from graphtide_query import parse_subgraphs
+from graphtide_query.planner import plan
+from graphtide_testing.feeding import Feed
+from graphtide_testing.members import Alone, Members
+from graphtide_testing.oracles.subgraph import SubgraphOracle
+from graphtide_testing.planner_options import some_plan
+from graphtide_testing.seeds import seeds
+from graphtide_testing.strategies import PatternShape, StreamShape, random_pattern, random_stream
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plans import Plan
+
+SHARING: Final = ("filtering", "re-search")
+"""Engines whose searches are shared where enough query edges are alike."""
+
+
+NO_DUPLICATES: Final = StreamShape(duplicates=False)
+"""How long an id is remembered depends on all patterns of a pass."""
+
+
+def make_patterns(rng: random.Random, count: int, shape: PatternShape | None = None) -> list[SubgraphPattern]:
+    """Return patterns over few labels, so that their query edges are alike."""
+    return [replace(random_pattern(rng, shape or PatternShape()), name=PatternName(f"p{number}")) for number in range(count)]
+
+
+def make_plans(patterns: Iterable[SubgraphPattern], rng: random.Random) -> list[Plan]:
+    return [plan(pattern, rng.choice(SHARING)) for pattern in patterns]
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(work=1 << 40)], ids=["unbounded", "bounded"])
+@given(seed=st.integers(0, 2**32))
+def test_each_pattern_of_many_finds_what_the_oracle_finds(limits: Limits, seed: int) -> None:
+    rng = random.Random(seed)
+    patterns = make_patterns(rng, rng.randint(8, 24))
+    edges = random_stream(rng, NO_DUPLICATES)
+    feed = Feed(*make_plans(patterns, rng), limits=limits)
+    oracles = [SubgraphOracle(pattern) for pattern in patterns]
+    for edge in edges:
+        assert feed.push(edge) == sorted(found for oracle in oracles for found in oracle.push(edge))
+
+
+def test_dense_streams() -> None:
+    """Many matches: few vertices, few labels, long streams, so that trees are made anew as their lists grow."""
+    total = 0
+    for seed in seeds(12):
+        rng = random.Random(seed)
+        patterns = make_patterns(rng, 16, PatternShape(max_edges=4))
+        edges = random_stream(rng, StreamShape(deletions=False, duplicates=False))
+        feed, oracles = Feed(*make_plans(patterns, rng), deletions=False), [SubgraphOracle(each) for each in patterns]
+        for edge in edges:
+            expected = sorted(found for oracle in oracles for found in oracle.push(edge))
+            total += len(expected)
+            assert feed.push(edge) == expected, f"seed {seed}"
+    assert total > 200, "the cases must have matches"
+
+
+@pytest.mark.parametrize("deletions", [True, False])
+@given(seed=st.integers(0, 2**32))
+def test_patterns_come_and_go_and_change_their_plans(deletions: bool, seed: int) -> None:
+    rng = random.Random(seed)
+    drawn = random_stream(rng, StreamShape(deletions=deletions, duplicates=False))
+    # `Members` decodes these attributes.
+    edges = tuple(replace(edge, attributes={name: edge.attributes[name] for name in edge.attributes if name in "nm"}) for edge in drawn)
+    waiting = make_patterns(rng, 30)
+    begun, running = waiting[:12], {}
+    members = Members(edges, *make_plans(begun, rng), deletions=deletions)
+    running = {number: (pattern, Alone(pattern, (), ())) for number, pattern in enumerate(begun)}
+    waiting = waiting[12:]
+    for taken, edge in enumerate(edges):
+        if waiting and rng.random() < 0.3:
+            pattern = waiting.pop()
+            start = rng.randint(max(0, taken - 10), taken)
+            number = members.add(plan(pattern, rng.choice(SHARING)), start)
+            running[number] = (pattern, Alone(pattern, edges[:start], edges[start:taken]))
+        if running and rng.random() < 0.2:
+            number = rng.choice(list(running))
+            members.matcher.remove(number)
+            waiting.insert(0, running.pop(number)[0])
+        if running and rng.random() < 0.2:
+            number = rng.choice(list(running))
+            assert members.matcher.replan(number, some_plan(running[number][0], rng))
+        assert members.push() == sorted(found for _, alone in running.values() for found in alone.push(edge))
+
+
+def make_stars(count: int, where: str = "") -> list[SubgraphPattern]:
+    """Return stars of three edges, alike but for their windows."""
+    star = f"MATCH (h)-[x]->(a), (h)-[y]->(b), (h)-[z]->(c) {where} ON s"
+    return list(parse_subgraphs("\n".join(f"PATTERN p{number} {star} WINDOW {1000 + number}" for number in range(count))))
+
+
+def make_hub(count: int) -> list[Edge]:
+    """Return edges out of one vertex."""
+    return [Edge(f"e{place}", EventTime(place), "h", f"v{place}", "k") for place in range(count)]  # type: ignore[arg-type]
+
+
+def test_a_search_that_takes_too_long_is_each_patterns_own() -> None:
+    """Nine stars at a hub of 61: 9 x 60 x 59 matches an edge are more steps than a shared search may take."""
+    feed, edges = Feed(*(plan(pattern, "filtering") for pattern in make_stars(9)), deletions=False), make_hub(61)
+    for place, edge in enumerate(edges):
+        # Three query edges could be the last one.
+        assert len(feed.push(edge)) == 9 * 3 * place * (place - 1)
+
+
+@pytest.mark.parametrize("policy", ["shed", "pause"])
+def test_a_pattern_whose_condition_never_holds_takes_nothing_from_the_others(policy: str) -> None:
+    """It leaves the tree, and what it takes is on its own account."""
+    ordinary = make_stars(8)
+    (costly,) = parse_subgraphs(
+        "PATTERN costly MATCH (h)-[x]->(a), (h)-[y]->(b), (h)-[z]->(c), (h)-[w]->(d) WHERE a.id = d.id + 'no' ON s WINDOW 1000"
+    )
+    limits = Limits(work=2000, policy=policy)
+    plans = [plan(pattern, "filtering") for pattern in (*ordinary, costly)]
+    feed = Feed(*plans, limits=limits, deletions=False)
+    found = [feed.push(edge) for edge in make_hub(40)]
+    assert [len(each) for each in found] == [8 * 3 * place * (place - 1) for place in range(40)]
