@@ -403,3 +403,13 @@ def test_times_in_why_not_are_times_of_the_stream_and_numbers_for_programs() -> 
         emitted = graphtide.explain(PATTERN, options=options, analyze=records)
         assert f"expired at {shown}" in emitted.to_text()
         assert json.loads(emitted.to_json())[0]["why_not"]["near_misses"][0]["expired_at"] == 1_706_702_410
+
+
+def test_patterns_that_search_together_are_explained_so() -> None:
+    """Eight query edges are alike; the ninth pattern has one of another label."""
+    chains = "\n".join(f"PATTERN p{number} MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW {10 + number}" for number in range(4))
+    other = "PATTERN other MATCH (a)-[x:k]->(b)-[y:m]->(c) ON s WINDOW 9"
+    text = str(graphtide.explain(f"{chains}\n{other}", options=MatchOptions(engine="filtering")))
+    assert text.count("  shared: 2 of 2 look-ups, with 3 other patterns\n") == 4
+    assert "other: engine filtering\n  state" in text
+    assert "shared:" not in str(graphtide.explain(other))

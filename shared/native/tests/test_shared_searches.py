@@ -131,3 +131,36 @@ def test_a_pattern_whose_condition_never_holds_takes_nothing_from_the_others(pol
     feed = Feed(*plans, limits=limits, deletions=False)
     found = [feed.push(edge) for edge in make_hub(40)]
     assert [len(each) for each in found] == [8 * 3 * place * (place - 1) for place in range(40)]
+
+
+ALIKE: Final = """
+PATTERN chain MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 10
+PATTERN longer MATCH (a)-[x:k]->(b)-[y:k]->(c)-[z:l]->(d) ON s WINDOW 12
+PATTERN fork MATCH (a)-[x:k]->(b), (a)-[y:k]->(c) ON s WINDOW 14
+PATTERN forks MATCH (a)-[x:k]->(b), (a)-[y:l]->(c), (a)-[z:k]->(d) ON s WINDOW 16
+PATTERN other MATCH (a)-[x:m]->(b)-[y:m]->(c) ON s WINDOW 18
+"""
+"""Eight query edges are alike."""
+
+
+def test_a_matcher_says_what_patterns_share() -> None:
+    patterns = parse_subgraphs(ALIKE)
+    matcher = Feed(*(plan(pattern, "filtering") for pattern in patterns), adaptive=True).matcher
+    found = {pattern.name: str(matcher.sharing(number)) for number, pattern in enumerate(patterns)}
+    assert found == {
+        "chain": "2 of 2 look-ups, with 1 other pattern",
+        "longer": "2 of 4 look-ups, with 1 other pattern",
+        "fork": "2 of 2 look-ups, with 1 other pattern",
+        "forks": "2 of 4 look-ups, with 1 other pattern",
+        "other": "None",
+    }
+    matcher.remove(0)
+    assert str(matcher.sharing(1)) == "None", "nobody is left to share with"
+    assert str(matcher.sharing(2)) == found["fork"]
+
+
+def test_patterns_that_are_few_or_store_matches_share_no_search() -> None:
+    patterns = parse_subgraphs(ALIKE)
+    for plans in ([plan(pattern, "filtering") for pattern in patterns[1:]], [plan(pattern, "timing") for pattern in patterns]):
+        matcher = Feed(*plans).matcher
+        assert [matcher.sharing(number) for number in range(len(plans))] == [None] * len(plans)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, overload
 
 from graphtide_core.time import TimeUnit
 from graphtide_native.sampling import sample
+from graphtide_native.stages import Stages
 from graphtide_query.estimates.colocation import ColocatedLoad
-from graphtide_query.explain import Seen, explain_all, with_localities
+from graphtide_query.explain import Seen, explain_all, with_localities, with_sharing
 from graphtide_query.families import family_of
 from graphtide_query.nodes import Actual
 from graphtide_query.parts import localities
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
+    from graphtide_core.plans import AnyPlan
     from graphtide_core.ids import PatternName
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
@@ -178,7 +180,18 @@ def plan_each(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanat
         patterns, options.planner_options, unit=options.time_unit, statistics=options.statistics, colocated=colocated
     )
     where = localities(patterns, options.record_options.stream)
-    return Explanations(with_localities(explain_all(plans, [None] * len(plans)), where))
+    explained = with_localities(explain_all(plans, [None] * len(plans)), where)
+    return Explanations(with_sharing(explained, sharing_of(plans, options)))
+
+
+def sharing_of(plans: Sequence[AnyPlan], options: MatchOptions) -> dict[str, str]:
+    """Return what patterns search for together, by their names; those that share nothing are missing."""
+    searched = [plan for plan in plans if plan.pattern.family == "isomorphism"]
+    if len(searched) < 2:  # noqa: PLR2004 - one has nobody to share with
+        return {}
+    matcher = Stages.of([plan.pattern for plan in searched], options.time_unit).matcher(searched)
+    found = {plan.pattern.name: matcher.sharing(number) for number, plan in enumerate(searched)}
+    return {name: str(sharing) for name, sharing in found.items() if sharing is not None}
 
 
 def analyze_run(

@@ -12,7 +12,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_native import _native
 from graphtide_native.kinds import Kinds, by_kind
 from graphtide_native.match_batch import MatchBatch
-from graphtide_native.reports import PatternReport, Totals, report_of
+from graphtide_native.reports import PatternReport, Sharing, Totals, report_of
 from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import (
     Concurrency,
@@ -485,6 +485,15 @@ class Matcher:
     def patterns(self) -> tuple[PatternReport, ...]:
         """Return the counts of every pattern, in the order of their numbers."""
         return tuple(report_of(report) for report in self._native.patterns())
+
+    def sharing(self, number: int) -> Sharing | None:
+        """Return what a pattern's searches do together with those of others; None if that is nothing.
+
+        Call it between two `push`es, with the iterator of the last one exhausted. Complexity: O(patterns with the same query
+        edges), and to make the trees that are due.
+        """
+        found = self._native.sharing(number)
+        return None if found is None else Sharing(*found)
 
     def changed(self, most: int) -> dict[int, PatternReport]:
         """Return counts that changed since they were returned last, by the numbers of their patterns; at most `most`.

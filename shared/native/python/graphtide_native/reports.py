@@ -49,6 +49,26 @@ class PatternReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Sharing:
+    """What the searches of a pattern do together with those of other patterns.
+
+    Attributes:
+        look_ups: of its searches, from every query edge that may be the last.
+        shared: of those, the ones that are made once for other patterns, too.
+        others: with how many patterns it shares one.
+    """
+
+    look_ups: int
+    shared: int
+    others: int
+
+    def __str__(self) -> str:
+        """Return it as EXPLAIN says it."""
+        patterns = "pattern" if self.others == 1 else "patterns"
+        return f"{self.shared:,} of {self.look_ups:,} look-ups, with {self.others:,} other {patterns}"
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """Counts of a whole pass; `relevant` are the records whose labels some query edge has.
 

@@ -127,6 +127,14 @@ def with_localities(explanations: Sequence[Explanation], localities: Mapping[str
     return tuple(found)
 
 
+def with_sharing(explanations: Sequence[Explanation], sharing: Mapping[str, str]) -> tuple[Explanation, ...]:
+    """Return explanations that also say what patterns search for together; `sharing` says it by their names."""
+    return tuple(
+        replace(each, settings={"shared": sharing[each.pattern], **each.settings}) if each.pattern in sharing else each
+        for each in explanations
+    )
+
+
 def _nothing(_names: Sequence[PatternName]) -> None:
     """Return no trace: no run was traced."""
 

@@ -334,6 +334,10 @@ impl PyMatcher {
         changed.map(|(number, status)| Ok((number, describe(py, &status)?))).collect()
     }
 
+    fn sharing(&mut self, number: u32) -> PyResult<Option<(usize, usize, usize)>> {
+        Ok(self.ready_mut()?.sharing(PatternId(number)))
+    }
+
     fn shed(&self) -> PyResult<Vec<u32>> {
         Ok(self.ready()?.shed().into_iter().map(|number| number.0).collect())
     }

@@ -219,6 +219,13 @@ impl MatchBatch {
         self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
     }
 
+    /// Makes room for as many of the rows as are handed on at once, at most.
+    fn reserve(&mut self, rows: &Rows, most: usize) {
+        let count = (rows.len() - rows.handed_on()).min(most.saturating_sub(self.len()));
+        self.matches.reserve(count);
+        self.keys.reserve(count * rows.mean_width());
+    }
+
     /// Appends every row for each pattern of its unit, read from the window it was found in.
     ///
     /// `patterns` are names by pattern, `members` the patterns of a unit in their order. `is_emitted` says of the place of a
@@ -232,6 +239,7 @@ impl MatchBatch {
         (store, names): (&EdgeStore, &VertexTable),
         meter: &mut Meter<'_>,
     ) {
+        self.reserve(rows, meter.most());
         let mut rows_before = rows.handed_on()..;
         let mut emitted = |unit| {
             let row = rows_before.next().unwrap_or_default();

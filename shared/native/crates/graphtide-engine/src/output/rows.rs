@@ -323,6 +323,11 @@ impl Rows {
         self.rows.len()
     }
 
+    /// Edges and vertices of a match, in the mean.
+    pub fn mean_width(&self) -> usize {
+        (self.edges.len() + self.vertices.len()).div_ceil(self.rows.len().max(1))
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -19,4 +19,4 @@ mod search;
 mod tree;
 
 pub use build::is_shareable;
-pub use tree::{PrefixTree, Start};
+pub use tree::{PrefixTree, Sharing, Start};

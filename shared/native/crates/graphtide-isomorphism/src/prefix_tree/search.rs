@@ -9,7 +9,7 @@ use graphtide_graph::clock;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
-use super::tree::{Asks, Bits, Group, MOST, Member, Node, Opens, PrefixTree, Step};
+use super::tree::{Asks, Bits, Group, MOST, Member, NOBODY, Node, Opens, PrefixTree, Sharing, Step};
 use crate::shape::{Across, Bound, bits};
 
 struct Run<'r, 'a, 'p> {
@@ -91,9 +91,30 @@ impl PrefixTree {
         self.alive = alive;
     }
 
+    /// Adds what the members of a unit do together with members of others.
+    pub fn add_sharing(&self, unit: UnitId, sharing: &mut Sharing) {
+        let Some(root) = self.nodes.last() else { return };
+        for (number, _) in (0_u32..).zip(&self.members).filter(|(_, member)| member.unit == unit) {
+            let mut node = root;
+            while number >= node.complete {
+                let steps = &self.steps[node.steps.range()];
+                let step = &steps[steps.partition_point(|step| step.members.end <= number)];
+                let others = self.members[step.members.range()].iter().map(|member| member.unit);
+                let before = sharing.look_ups.1;
+                for other in others.filter(|&other| other != unit && other != NOBODY) {
+                    sharing.look_ups.1 = before + 1;
+                    sharing.with.insert(other);
+                }
+                sharing.look_ups.0 += 1;
+                node = &self.nodes[step.node as usize];
+            }
+        }
+    }
+
     /// Takes the members of a unit out of every search from now on.
     pub fn disable(&mut self, unit: UnitId) {
-        for (number, _) in (0_u32..).zip(&self.members).filter(|(_, member)| member.unit == unit) {
+        for (number, member) in (0_u32..).zip(&mut self.members).filter(|(_, member)| member.unit == unit) {
+            member.unit = NOBODY;
             for need in &self.needs {
                 for bits in &mut self.bits[need.bits.range()] {
                     if bits.word == number / 64 {
@@ -102,11 +123,6 @@ impl PrefixTree {
                 }
             }
         }
-    }
-
-    /// The units of the members.
-    pub fn units(&self) -> impl Iterator<Item = UnitId> {
-        self.members.iter().map(|member| member.unit).filter(|unit| unit.0 != u32::MAX)
     }
 }
 

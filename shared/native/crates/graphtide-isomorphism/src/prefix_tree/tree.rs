@@ -2,12 +2,25 @@
 
 use graphtide_engine::ids::{RingId, UnitId};
 use graphtide_engine::lists::{Access, Mask};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::shape::{Across, Shape};
 
 /// Edges that a pattern of the tree may have, and vertices.
 pub const MOST: usize = 16;
+
+/// Whose a number is that is not given.
+pub(super) const NOBODY: UnitId = UnitId(u32::MAX);
+
+/// What the searches of a unit do together with those of others.
+#[derive(Clone, Debug, Default)]
+pub struct Sharing {
+    /// Look-ups of its searches, and those of them that are made for others, too.
+    pub look_ups: (usize, usize),
+    /// Units with which it shares one.
+    pub with: FxHashSet<UnitId>,
+}
 
 /// Where a search starts.
 #[derive(Clone, Debug)]
@@ -43,6 +56,16 @@ pub struct PrefixTree {
     pub(super) alive_from: Vec<i64>,
 }
 
+impl PrefixTree {
+    /// Bytes that it takes, small lists of large patterns apart.
+    pub fn bytes(&self) -> usize {
+        let Self { members, nodes, steps, groups, needs, roots, bits, predicates, alive, .. } = self;
+        let search = size_of_val(&**members) + size_of_val(&**nodes) + size_of_val(&**steps) + size_of_val(&**alive);
+        let asked = size_of_val(&**groups) + size_of_val(&**needs) + size_of_val(&**roots) + size_of_val(&**bits);
+        search + asked + size_of_val(&**predicates)
+    }
+}
+
 /// Some members of one word of a set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits {
@@ -62,7 +85,7 @@ pub(super) struct Member {
 
 impl Member {
     pub(super) fn vacant() -> Self {
-        Self { unit: UnitId(u32::MAX), edges: SmallVec::new(), vertices: SmallVec::new() }
+        Self { unit: NOBODY, edges: SmallVec::new(), vertices: SmallVec::new() }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphtide_engine::engine::{Engine, Explained};
-use graphtide_engine::ids::PatternId;
+use graphtide_engine::ids::{PatternId, UnitId};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::nearest::Nearest;
 use graphtide_engine::output::PatternNames;
@@ -252,6 +252,17 @@ impl Matcher {
     /// What is known of a pattern; none if there is none of the number.
     pub fn status(&self, number: PatternId) -> Option<Status> {
         self.units().status(number, self.registry.get(number)?)
+    }
+
+    /// Look-ups of a pattern's searches, those of them that are made for other patterns, too, and for how many others. None if
+    /// it shares none.
+    pub fn sharing(&mut self, number: PatternId) -> Option<(usize, usize, usize)> {
+        let UnitRef::Subgraph(unit) = self.registry.unit_of(number)? else { return None };
+        let sharing = self.subgraphs.sharing(unit);
+        let members = |unit: UnitId| self.subgraphs.units[unit.place()].members.len();
+        let others = sharing.with.iter().map(|&other| members(other)).sum::<usize>() + members(unit) - 1;
+        let (all, shared) = sharing.look_ups;
+        (shared > 0).then_some((all, shared, others))
     }
 
     fn units(&self) -> AllUnits<'_> {

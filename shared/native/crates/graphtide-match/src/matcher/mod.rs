@@ -379,7 +379,7 @@ impl Matcher {
     fn check(&mut self, now: Now, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
         let Self { subgraphs, own, registry, .. } = self;
-        let mut outcome = subgraphs.check_bytes(&registry.queries, meter);
+        let mut outcome = subgraphs.check_bytes(now, &registry.queries, meter);
         outcome = outcome.and(own.check_bytes(&registry.queries));
         if self.output.is_selective() {
             subgraphs.forget_pasts(now);

@@ -351,8 +351,10 @@ impl Subgraphs {
     }
 
     /// Does as the policies say where units take more bytes than they may.
-    pub fn check_bytes(&mut self, queries: &[Query], meter: &mut Meter<'_>) -> Result<(), LimitReached> {
+    pub fn check_bytes(&mut self, now: Now, queries: &[Query], meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         let Self { units, postings, .. } = self;
+        // A shared search takes records for all.
+        units.iter_mut().filter(|unit| unit.is_shared).for_each(|unit| unit.guard.taken = now.ts);
         let more = |unit: &SubgraphUnit| unit.members.iter().map(|member| queries[member.place()].emitted_bytes()).sum();
         units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, more(unit), meter))
     }
@@ -385,7 +387,8 @@ impl Subgraphs {
 
     /// Bytes of state, lists included.
     pub fn bytes(&self) -> usize {
-        self.units.iter().map(|unit| unit.engine.usage().bytes).sum::<usize>() + self.postings.total_bytes()
+        let engines: usize = self.units.iter().map(|unit| unit.engine.usage().bytes).sum();
+        engines + self.postings.total_bytes() + self.searches.bytes()
     }
 }
 

@@ -86,13 +86,18 @@ impl SharedSearches {
         self.by_signature.get_mut(signature.place())?.as_deref_mut()
     }
 
-    /// Lets a unit wait for the tree of a signature.
-    pub fn come(&mut self, signature: SignatureId) {
+    /// Lets so many query edges wait for the tree of a signature.
+    pub fn come(&mut self, signature: SignatureId, edges: usize) {
         let place = signature.place();
         if place >= self.by_signature.len() {
             self.by_signature.resize_with(place + 1, || None);
         }
-        self.by_signature[place].get_or_insert_with(|| Box::new(Shared::new())).changed += 1;
+        self.by_signature[place].get_or_insert_with(|| Box::new(Shared::new())).changed += edges;
+    }
+
+    /// Bytes of the trees.
+    pub fn bytes(&self) -> usize {
+        self.by_signature.iter().flatten().map(|shared| shared.tree.bytes()).sum()
     }
 
     /// Searches for a unit's query edges no longer.

@@ -14,7 +14,7 @@ use graphtide_engine::dispatch::Target;
 use graphtide_engine::ids::{SignatureId, UnitId};
 use graphtide_engine::meter::{MATCH, Meter, Refusal};
 use graphtide_engine::output::Rows;
-use graphtide_isomorphism::prefix_tree::{PrefixTree, Start};
+use graphtide_isomorphism::prefix_tree::{PrefixTree, Sharing, Start};
 use smallvec::SmallVec;
 
 use super::shared_searches::{BOUND, MANY, Search, Shared, YOUNG};
@@ -67,6 +67,7 @@ impl Subgraphs {
         if self.searches.shared(signature).is_some_and(|shared| shared.is_due(hits)) {
             self.plant(signature);
         }
+        self.grown += self.dispatch.shared(signature).len();
         let Some(Shared { tree, .. }) = self.searches.shared(signature) else { return Search::Done };
         let (before, held) = (rows.len(), rows.hold());
         meter.begin(BOUND);
@@ -138,7 +139,8 @@ impl Subgraphs {
         let (members, others): (Vec<_>, Vec<_>) = signatures.into_iter().partition(are_members);
         if is_shared {
             for signature in others {
-                self.searches.come(signature);
+                let edges = unit.signatures.iter().filter(|&&its| its == signature).count();
+                self.searches.come(signature, edges);
             }
         } else if !members.is_empty() {
             self.expel(number);
@@ -173,6 +175,24 @@ impl Subgraphs {
             self.expel(number);
         }
         self.expel_paused();
+    }
+
+    /// What the searches of a unit do together with those of others, with the trees that are due by now.
+    pub fn sharing(&mut self, number: UnitId) -> Sharing {
+        let mut signatures = self.units[number.place()].signatures.clone();
+        signatures.sort_unstable();
+        signatures.dedup();
+        let mut sharing = Sharing::default();
+        for signature in signatures {
+            let hits = self.hits[signature.place()];
+            if self.searches.shared(signature).is_some_and(|shared| shared.is_due(hits)) {
+                self.plant(signature);
+            }
+            if let Some(shared) = self.searches.shared(signature) {
+                shared.tree.add_sharing(number, &mut sharing);
+            }
+        }
+        sharing
     }
 
     /// Makes the tree of a signature of all that may share it.
