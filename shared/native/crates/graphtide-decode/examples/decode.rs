@@ -42,14 +42,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         ([], "csv") => Box::new(CsvDecoder::new(options, dialect, symbols)),
         ([], _) => Box::new(JsonLinesDecoder::new(options, symbols)),
     };
-    let (mut batch, mut dead) = (EdgeBatch::new(2), Vec::new());
+    let (mut records, mut dead) = (0, Vec::new());
+    // As readers do it: a batch for each block.
     for block in fs::read(stream)?.chunks(BLOCK) {
+        let mut batch = EdgeBatch::new(2);
         decode_block(decoder.as_mut(), block, &mut batch, &mut dead)?;
+        records += batch.len();
     }
+    let mut batch = EdgeBatch::new(2);
     decoder.finish(&mut batch, &mut dead)?;
     #[expect(clippy::print_stdout, reason = "that is what it is for")]
     {
-        println!("{} {}", batch.len(), dead.len());
+        println!("{} {}", records + batch.len(), dead.len());
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 //!
 //! Beyond the RFC it reads some things as the csv module of Python does. A byte order mark and empty lines are skipped. A quote
 //! within an unquoted field stands for itself, and text behind a closing quote belongs to the field. A [`Dialect`] separates
-//! fields otherwise, or names the columns elsewhere. Cost: a few passes of `memchr` over each record.
+//! fields otherwise, or names the columns elsewhere. Cost: one pass over many records at once where all are
+//! plain, and a few passes of `memchr` over each other one.
 
-mod bulk;
 pub(crate) mod fields;
 mod header;
 pub(crate) mod table;
@@ -15,12 +15,13 @@ use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 
+use crate::bulk;
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
 use crate::decoder::{Decoder, Options};
 use crate::dialect::{Delimiter, Dialect, Heading};
 use crate::error::{DecodeError, RowError, shorten};
-use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter};
+use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter, WholeLines};
 use crate::statement::csv::{CsvStatement, Record};
 use crate::statement::reading::Statement;
 use crate::times::{Times, not_ticks};
@@ -29,7 +30,7 @@ use crate::writer::{Draft, Label, Target, Writer};
 use crate::zeek::Zeek;
 use fields::{Fields, FieldsOf};
 use header::{Header, is_blank};
-use table::Places;
+use table::{Form, Places};
 
 /// Decoder of a CSV stream.
 #[derive(Clone, Debug)]
@@ -157,12 +158,18 @@ impl CsvDecoder {
         Ok(())
     }
 
-    fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+    /// Decodes what was fed, and behind it whole lines of the rest of the block; returns how many bytes of that.
+    fn drain(
+        &mut self,
+        (last, block): (bool, &[u8]),
+        batch: &mut EdgeBatch,
+        dead: &mut Vec<DeadLetter>,
+    ) -> Result<usize, DecodeError> {
         let Self { attributes, types, names, dialect, times, nulls, zeek, splitter, writer, header, fields, places, statement } =
             self;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
-        let mut ended = false;
+        let (mut ended, mut rest) = (false, block);
         // Most streams have neither lines that say how they are written nor lines of blanks.
         let has_other_lines = zeek.is_some() || matches!(dialect.delimiter, Delimiter::Blanks);
         // A statement says itself how times and missing values are written.
@@ -170,20 +177,15 @@ impl CsvDecoder {
         let is_plain = !has_other_lines && !has_own && !dialect.has_decimal_comma;
         let plain = dialect.delimiter.quoted().filter(|_| is_plain);
         while !ended {
-            if let (Some(delimiter), Some(header)) = (plain, &header)
-                && let Some(lines) = splitter.plain_lines()
-            {
-                let (bytes, count) = (lines.text.len(), lines.count);
-                let table = places.find(lines, delimiter, header.columns.len());
-                let is_written = table.is_some_and(|table| match statement {
-                    None => bulk::write_all(table, header, attributes, writer, &mut target),
-                    Some(statement) => statement.take_all(table, (&header.layout.attributes, attributes), writer, &mut target),
-                });
-                if is_written {
-                    splitter.pass_lines((bytes, count));
+            if let (Some(delimiter), Some(header)) = (plain, &header) {
+                let fed = splitter.whole_lines();
+                let (is_fed, lines) = (fed.is_some(), fed.or_else(|| splitter.whole_lines_of(rest)));
+                let form = Form { delimiter, quote: splitter.quote(), width: header.columns.len() };
+                let written =
+                    lines.map(|lines| write_lines((lines, form), places, (header, attributes), statement, writer, &mut target));
+                if written.is_some_and(|written| pass(splitter, (&mut rest, is_fed), written)) {
                     continue;
                 }
-                splitter.leave_lines(bytes);
             }
             // Pieces borrow the splitter, so the two ways to get one cannot be one expression that tries the other.
             let piece = if let Some(piece) = splitter.next() {
@@ -259,8 +261,41 @@ impl CsvDecoder {
                 writer.reject(&mut target, line, &error, bytes);
             }
         }
-        Ok(())
+        Ok(block.len() - rest.len())
     }
+}
+
+/// Passes lines that were written at once, as [`write_lines`] says; returns whether they were. They were fed, or are of the rest.
+fn pass(splitter: &mut Splitter, (rest, is_fed): (&mut &[u8], bool), written: Result<(usize, usize), usize>) -> bool {
+    match written {
+        Ok(passed) if is_fed => splitter.pass_lines(passed),
+        Ok((bytes, count)) => {
+            splitter.count_lines(count);
+            *rest = &rest[bytes..];
+        }
+        Err(bytes) if is_fed => splitter.leave_lines(bytes),
+        Err(_) => {}
+    }
+    written.is_ok()
+}
+
+/// Writes lines at once; returns how many bytes and lines that are. Fails with how many bytes are to be read one by one.
+fn write_lines(
+    (lines, form): (WholeLines<'_>, Form),
+    places: &mut Places,
+    (header, attributes): (&Header, &Projection),
+    statement: &mut Option<Box<CsvStatement>>,
+    writer: &mut Writer,
+    target: &mut Target<'_>,
+) -> Result<(usize, usize), usize> {
+    let table = places.find(lines, form)?;
+    let layout = &header.layout;
+    let is_written = match statement {
+        None => bulk::write_all(table, (layout, attributes), writer, target),
+        Some(statement) => statement.take_all(table, (&layout.attributes, attributes), writer, target),
+    };
+    let (bytes, count) = table.extent();
+    if is_written { Ok((bytes, count)) } else { Err(bytes) }
 }
 
 impl Decoder for CsvDecoder {
@@ -280,13 +315,17 @@ impl Decoder for CsvDecoder {
         if self.types.to_settle {
             self.settle(block)?;
         }
-        self.splitter.feed(block);
-        self.drain(false, batch, dead)
+        // What is whole in a block is read where it is.
+        let (cut, rest) = self.splitter.cut(block);
+        self.splitter.feed(cut);
+        let read = self.drain((false, rest), batch, dead)?;
+        self.splitter.feed(&rest[read..]);
+        self.drain((false, b""), batch, dead).map(drop)
     }
 
     /// Decodes a last record without a line end. A stream without a header is an error.
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        self.drain(true, batch, dead)?;
+        self.drain((true, b""), batch, dead)?;
         match self.dialect.heading {
             Heading::Line | Heading::Replaced(_) | Heading::Zeek if self.header.is_none() => Err(DecodeError::NoHeader),
             _ => Ok(()),

@@ -4,7 +4,8 @@
 //! texts. A record with a `type`, a text, and without `src`, `dst` and `label` is an event. Every other key is an attribute,
 //! and so are the members of an object `attributes`. A list or an object as the value of an attribute is missing, and is
 //! counted as [`UnusableValues`]. null is missing everywhere. Objects may also stand anywhere in a text of JSON, see
-//! [`JsonLinesDecoder::anywhere`]. Cost: one pass over each record, two where they stand anywhere; no tree is built.
+//! [`JsonLinesDecoder::anywhere`]. Cost: one pass over each record, two where they stand anywhere; no tree is
+//! built. Lines that are written alike are read at once.
 
 use std::collections::HashMap;
 
@@ -12,15 +13,19 @@ use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::SharedSymbols;
+use memchr::memchr;
 use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 
+use crate::bulk;
 use crate::column::Column;
+use crate::columns::Layout;
 use crate::decoder::{Decoder, Options};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::json_objects::JsonObjects;
 use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar, refuse_json};
-use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter};
+use crate::json_table::AlikeLines;
+use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter, lines};
 use crate::statement::json::JsonStatement;
 use crate::statement::paths::Step;
 use crate::statement::reading::Statement;
@@ -40,6 +45,7 @@ pub struct JsonLinesDecoder {
     ts: String,
     keys: Keys,
     records: Records,
+    alike: AlikeLines,
     writer: Writer,
     seen: Seen,
     /// What reads records in place of all that, where there is a statement.
@@ -76,6 +82,14 @@ impl Records {
         }
     }
 
+    /// Cuts a block behind what is begun.
+    fn cut<'b>(&self, block: &'b [u8]) -> (&'b [u8], &'b [u8]) {
+        match self {
+            Self::Lines(lines) => lines.cut(block),
+            Self::Anywhere(_) => (block, b""),
+        }
+    }
+
     /// What broke the text off behind the records so far.
     fn broken(&self) -> Result<(), DecodeError> {
         match self {
@@ -95,7 +109,19 @@ struct Seen {
     unusable_values: Vec<UnusableValues>,
 }
 
+/// How many times lines may be alike for a few lines alone, before the rest of a text is read one by one.
+const PATIENCE: usize = 4;
+
+/// Lines that are too few to be worth more than a look.
+const FEW: usize = 8;
+
 impl Seen {
+    /// Notes what records have, if they were written at once.
+    fn note(&mut self, layout: &Layout, is_written: bool) {
+        self.ids |= is_written && layout.get(Column::Id).is_some();
+        self.operations |= is_written && layout.get(Column::Operation).is_some();
+    }
+
     fn discover(&mut self, name: &str) {
         if self.others.len() < MAX_DISCOVERED && !self.others.iter().any(|other| *other == name) {
             self.others.push(name.to_owned());
@@ -116,6 +142,7 @@ impl JsonLinesDecoder {
             ts: options.columns.get(Column::Ts).to_owned(),
             keys,
             attributes,
+            alike: AlikeLines::default(),
             records: Records::Lines(Splitter::new(None).without_comments(&options.comment)),
             writer,
             seen: Seen::default(),
@@ -162,39 +189,35 @@ impl JsonLinesDecoder {
         Self { statement: Some(Box::new(JsonStatement::new(statement).in_documents(path))), ..self }
     }
 
-    fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
+    /// Decodes what was fed, and behind it whole lines of the rest of the block; returns how many bytes of that.
+    fn drain(&mut self, (last, block): (bool, &[u8]), batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> usize {
         if self.statement.is_some() {
-            return self.drain_by_statement(last, batch, dead);
+            self.drain_by_statement(last, batch, dead);
+            return 0;
         }
-        let Self { attributes, declared, ts, keys, records, writer, seen, options, .. } = self;
-        let Options { times, nulls, .. } = options;
+        let Self { attributes, declared, ts, keys, records, alike, writer, seen, options, .. } = self;
         let symbols = writer.symbols.clone();
-        let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
-        let mut take = |line, bytes: &[u8], text: Result<&str, RowError>| {
-            let result = text.and_then(|text| {
-                let mut fields = parse(keys, text)?;
-                if !nulls.is_empty() {
-                    fields.drop_nulls(nulls);
-                }
-                check_types(&fields, declared, &attributes.names)?;
-                let ts = parse_ts(fields.get(Column::Ts), times.as_ref())?;
-                write(writer, &mut target, (seen, keys.kind()), attributes.wanted(), (line, ts), &fields, bytes)
-            });
-            if let Err(error) = result {
-                let error = if times.is_some() { error } else { as_written(error, ts, bytes) };
-                writer.reject(&mut target, line, &error, bytes);
-            }
-        };
+        let target = Target { symbols: &mut symbols.lock(), batch, dead };
+        // What else is to be known of a value than its kind is looked for in each record.
+        let is_plain = options.times.is_none() && options.nulls.is_empty() && !options.discover;
+        let mut taking = Taking { attributes, declared, ts, keys, writer, seen, options, target };
+        let mut rest = block;
         loop {
-            if let Records::Lines(lines) = records
-                && let Some(plain) = lines.plain_lines()
-            {
-                for (line, text) in (plain.line..).zip(plain.lines()).filter(|(_, text)| !is_blank(text.as_bytes())) {
-                    take(line, text.as_bytes(), Ok(text));
+            if let Records::Lines(splitter) = records {
+                let fed = splitter.whole_lines();
+                let (is_fed, lines) = (fed.is_some(), fed.or_else(|| splitter.whole_lines_of(rest)));
+                if let Some((first, text)) = lines.map(|lines| (lines.line, lines.text()))
+                    && !text.is_empty()
+                {
+                    let passed = (text.len(), taking.take_all(first, text, is_plain.then_some(&mut *alike)));
+                    if is_fed {
+                        splitter.pass_lines(passed);
+                    } else {
+                        splitter.count_lines(passed.1);
+                        rest = &rest[passed.0..];
+                    }
+                    continue;
                 }
-                let passed = (plain.text.len(), plain.count);
-                lines.pass_lines(passed);
-                continue;
             }
             let piece = if let Some(piece) = records.next() {
                 piece
@@ -208,15 +231,16 @@ impl JsonLinesDecoder {
                 Piece::Record { line, bytes, .. } => {
                     // Checked once for the whole line, texts need no second look.
                     let text = std::str::from_utf8(bytes);
-                    take(line, bytes, text.map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() }));
+                    taking.take(line, bytes, text.map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() }));
                 }
                 Piece::TooLong { line, head } => {
-                    take(line, head, Err(RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD }));
+                    taking.take(line, head, Err(RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD }));
                 }
                 // Quotes protect nothing here, so none is left open; a line that ends within one is not JSON.
-                Piece::OpenQuote { line, bytes } => take(line, bytes, Err(RowError::OpenQuote)),
+                Piece::OpenQuote { line, bytes } => taking.take(line, bytes, Err(RowError::OpenQuote)),
             }
         }
+        block.len() - rest.len()
     }
 
     /// Apart from records without a statement, which nothing here may slow down.
@@ -249,6 +273,82 @@ impl JsonLinesDecoder {
     }
 }
 
+/// What takes records, with all that it needs.
+struct Taking<'d> {
+    attributes: &'d Projection,
+    declared: &'d [(usize, AttributeType)],
+    ts: &'d str,
+    keys: &'d mut Keys,
+    writer: &'d mut Writer,
+    seen: &'d mut Seen,
+    options: &'d Options,
+    target: Target<'d>,
+}
+
+impl Taking<'_> {
+    /// Takes whole lines, those that are written alike at once; returns how many there are.
+    fn take_all(&mut self, first: u64, text: &str, alike: Option<&mut AlikeLines>) -> usize {
+        let (mut at, mut line) = (0, first);
+        if let Some(alike) = alike {
+            alike.begin(text);
+            let mut patience = PATIENCE;
+            while patience > 0 && at < text.len() {
+                let table = alike.table(text, (at, line), self.keys);
+                let found = table.map(|table| (table.end(), table.count));
+                let is_written = table.is_some_and(|table| {
+                    let is_written = bulk::write_all(table, (table.layout(), self.attributes), self.writer, &mut self.target);
+                    self.seen.note(table.layout(), is_written);
+                    is_written
+                });
+                let (end, count) = if let Some(found) = found {
+                    alike.pass_table();
+                    found
+                } else {
+                    alike.pass_line(text);
+                    (memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1), 1)
+                };
+                patience -= usize::from(count < FEW);
+                if !is_written {
+                    self.take_each(line, &text[at..end]);
+                }
+                (at, line) = (end, line + count as u64);
+            }
+        }
+        (line - first) as usize + self.take_each(line, &text[at..])
+    }
+
+    /// Takes whole lines one by one; returns how many there are.
+    fn take_each(&mut self, first: u64, text: &str) -> usize {
+        let mut count = 0;
+        for (line, text) in (first..).zip(lines(text)) {
+            count += 1;
+            if !is_blank(text.as_bytes()) {
+                self.take(line, text.as_bytes(), Ok(text));
+            }
+        }
+        count
+    }
+
+    #[inline]
+    fn take(&mut self, line: u64, bytes: &[u8], text: Result<&str, RowError>) {
+        let Self { attributes, declared, ts, keys, writer, seen, options, target } = self;
+        let Options { times, nulls, .. } = options;
+        let result = text.and_then(|text| {
+            let mut fields = parse(keys, text)?;
+            if !nulls.is_empty() {
+                fields.drop_nulls(nulls);
+            }
+            check_types(&fields, declared, &attributes.names)?;
+            let ts = parse_ts(fields.get(Column::Ts), times.as_ref())?;
+            write(writer, target, (seen, keys.kind()), attributes.wanted(), (line, ts), &fields, bytes)
+        });
+        if let Err(error) = result {
+            let error = if times.is_some() { error } else { as_written(error, ts, bytes) };
+            writer.reject(target, line, &error, bytes);
+        }
+    }
+}
+
 impl Decoder for JsonLinesDecoder {
     fn ordinal(&self) -> u64 {
         self.writer.ordinal()
@@ -264,14 +364,18 @@ impl Decoder for JsonLinesDecoder {
 
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
         let (rows, letters) = (batch.len(), dead.len());
-        self.records.feed(block);
-        self.drain(false, batch, dead);
+        // What is whole in a block is read where it is.
+        let (cut, rest) = self.records.cut(block);
+        self.records.feed(cut);
+        let read = self.drain((false, rest), batch, dead);
+        self.records.feed(&rest[read..]);
+        self.drain((false, b""), batch, dead);
         // What came before is handed on first.
         if batch.len() > rows || dead.len() > letters { Ok(()) } else { self.records.broken() }
     }
 
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        self.drain(true, batch, dead);
+        self.drain((true, b""), batch, dead);
         self.records.broken()
     }
 

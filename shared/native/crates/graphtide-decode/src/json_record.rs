@@ -73,9 +73,9 @@ impl Scalar<'_> {
 
 /// What a key means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Meaning {
-    column: Option<Column>,
-    attribute: Option<usize>,
+pub(crate) struct Meaning {
+    pub(crate) column: Option<Column>,
+    pub(crate) attribute: Option<usize>,
     /// Whether this is the key of the nested object.
     nests: bool,
 }
@@ -159,8 +159,13 @@ impl Keys {
         &mut self.keys[place].meaning
     }
 
+    /// How many attributes are wanted or checked.
+    pub(crate) fn attributes(&self) -> usize {
+        self.attributes
+    }
+
     #[inline]
-    fn find(&self, name: &str) -> Meaning {
+    pub(crate) fn find(&self, name: &str) -> Meaning {
         self.keys.iter().find(|key| *key.name == *name).map_or(Meaning::default(), |key| key.meaning)
     }
 }

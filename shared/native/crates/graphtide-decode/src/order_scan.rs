@@ -12,10 +12,9 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
+use graphtide_graph::digits;
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter, memrchr};
-
-use crate::digits;
 
 /// Looks at lines that come in blocks.
 pub struct OrderScan {

@@ -42,31 +42,41 @@ enum Mode {
     InQuotes,
 }
 
-/// Whole lines, without quotes that protect anything: each is a record, or empty.
+/// Bytes up to a line end, from the beginning of a record on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PlainLines<'b> {
+pub(crate) struct WholeLines<'b> {
     /// The line of the first.
     pub(crate) line: u64,
-    /// How many there are.
-    pub(crate) count: usize,
-    /// Their text, with their line ends.
-    pub(crate) text: &'b str,
+    /// The bytes, with the line ends.
+    pub(crate) bytes: &'b [u8],
 }
 
-impl<'b> PlainLines<'b> {
-    /// The lines without their ends.
-    pub(crate) fn lines(self) -> impl Iterator<Item = &'b str> {
-        let mut from = 0;
-        memchr_iter(b'\n', self.text.as_bytes()).map(move |to| {
-            let line = &self.text[from..to];
-            from = to + 1;
-            line.strip_suffix('\r').unwrap_or(line)
-        })
+impl<'b> WholeLines<'b> {
+    /// The lines up to the first one that is not UTF-8.
+    pub(crate) fn text(self) -> &'b str {
+        match std::str::from_utf8(self.bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let valid = &self.bytes[..error.valid_up_to()];
+                let whole = memrchr(b'\n', valid).map_or(0, |end| end + 1);
+                std::str::from_utf8(&valid[..whole]).unwrap_or_default()
+            }
+        }
     }
 }
 
-/// Bytes of lines that are handed out together, at most: they stay in the cache while they are read.
-const MOST_OF_LINES: usize = 64 << 10;
+/// The lines of a text without their ends.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut from = 0;
+    memchr_iter(b'\n', text.as_bytes()).map(move |to| {
+        let line = &text[from..to];
+        from = to + 1;
+        line.strip_suffix('\r').unwrap_or(line)
+    })
+}
+
+/// Bytes of lines that are handed out together, or up to twice as many: they stay in the cache while they are read.
+const ENOUGH_LINES: usize = 256 << 10;
 
 /// Where the next piece lies in the buffer.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +103,6 @@ pub(crate) struct Splitter {
     scan: Scan,
     skipping: bool,
     begun: bool,
-    /// Where the next quote is, or the end of the buffer; void once it was passed.
-    next_quote: usize,
     /// Up to where lines are to be records of their own.
     one_by_one: usize,
 }
@@ -103,19 +111,7 @@ impl Splitter {
     /// Makes a splitter for lines; with a delimiter, quotes at the start of a field protect line ends.
     pub(crate) fn new(delimiter: Option<u8>) -> Self {
         let (comment, buffer, scan) = (Box::default(), Vec::new(), Scan::default());
-        Self {
-            delimiter,
-            quote: b'"',
-            comment,
-            buffer,
-            start: 0,
-            line: 1,
-            scan,
-            skipping: false,
-            begun: false,
-            next_quote: 0,
-            one_by_one: 0,
-        }
+        Self { delimiter, quote: b'"', comment, buffer, start: 0, line: 1, scan, skipping: false, begun: false, one_by_one: 0 }
     }
 
     /// The same with another sign around fields.
@@ -128,11 +124,16 @@ impl Splitter {
         Self { comment: comment.as_bytes().into(), ..self }
     }
 
+    /// The sign around fields, if it has a meaning.
+    pub(crate) fn quote(&self) -> Option<u8> {
+        self.delimiter.map(|_| self.quote)
+    }
+
     /// Forgets what is unfinished, and begins anew with this line.
     pub(crate) fn restart(&mut self, line: u64) {
         self.buffer.clear();
         self.start = 0;
-        self.forget_places();
+        self.one_by_one = 0;
         self.line = line;
         self.scan = Scan::default();
         self.skipping = false;
@@ -147,52 +148,56 @@ impl Splitter {
     pub(crate) fn feed(&mut self, block: &[u8]) {
         self.buffer.drain(..self.start);
         self.start = 0;
-        self.forget_places();
+        self.one_by_one = 0;
         self.buffer.extend_from_slice(block);
     }
 
-    fn forget_places(&mut self) {
-        self.next_quote = 0;
-        self.one_by_one = 0;
+    /// Returns the next lines that are whole, unless something but plain records may be among them. They are still there until
+    /// they are [passed](Self::pass_lines), or [left](Self::leave_lines) to [`next`](Self::next).
+    pub(crate) fn whole_lines(&self) -> Option<WholeLines<'_>> {
+        // A record that was looked at before is cut by blocks.
+        let is_cut = self.scan.offset > 0 || self.start < self.one_by_one;
+        if is_cut { None } else { self.whole_lines_in(&self.buffer[self.start..]) }
     }
 
-    /// Returns the next lines that are whole, have no quotes that protect anything and are UTF-8, if the next line is so. They
-    /// are still there until they are [passed](Self::pass_lines), or [left](Self::leave_lines) to [`next`](Self::next).
-    pub(crate) fn plain_lines(&mut self) -> Option<PlainLines<'_>> {
-        let Self { start, line, ref buffer, .. } = *self;
-        if !self.begun || self.skipping || !self.comment.is_empty() || start < self.one_by_one || start == buffer.len() {
+    /// The same of bytes that were not fed, if all that were are handed out. Lines are [counted](Self::count_lines), not passed.
+    pub(crate) fn whole_lines_of<'b>(&self, block: &'b [u8]) -> Option<WholeLines<'b>> {
+        if self.is_within() { None } else { self.whole_lines_in(block) }
+    }
+
+    fn whole_lines_in<'b>(&self, bytes: &'b [u8]) -> Option<WholeLines<'b>> {
+        if !self.begun || self.skipping || !self.comment.is_empty() {
             return None;
         }
-        // What was looked at before has no line end.
-        let (seen, most) = (self.scan.offset, &buffer[start..buffer.len().min(start + MOST_OF_LINES)]);
-        let mut end = seen + memrchr(b'\n', most.get(seen..)?)? + 1;
-        if self.delimiter.is_none() {
-            self.next_quote = buffer.len();
-        } else if self.next_quote <= start {
-            self.next_quote = memchr(self.quote, &buffer[start..]).map_or(buffer.len(), |at| start + at);
-        }
-        if self.next_quote < start + end {
-            end = seen + memrchr(b'\n', most.get(seen..self.next_quote - start)?)? + 1;
-        }
-        let lines = &most[..end];
-        let text = match std::str::from_utf8(lines) {
-            Ok(text) => text,
-            Err(error) => {
-                let valid = &lines[..error.valid_up_to()];
-                std::str::from_utf8(&valid[..=memrchr(b'\n', valid)?]).ok()?
-            }
-        };
-        Some(PlainLines { line, count: line_feeds(text.as_bytes()) as usize, text })
+        // A rest that is short is not left alone.
+        let most = if bytes.len() < 2 * ENOUGH_LINES { bytes } else { &bytes[..ENOUGH_LINES] };
+        Some(WholeLines { line: self.line, bytes: &most[..=memrchr(b'\n', most)?] })
     }
 
-    /// Passes plain lines: so many bytes, so many lines.
+    /// Whether there are bytes that are not handed out, or the stream has not begun.
+    pub(crate) fn is_within(&self) -> bool {
+        !self.begun || self.skipping || self.start < self.buffer.len()
+    }
+
+    /// Cuts a block behind the line that is within it at the beginning; nothing is cut off where none is.
+    pub(crate) fn cut<'b>(&self, block: &'b [u8]) -> (&'b [u8], &'b [u8]) {
+        let end = memchr(b'\n', block).filter(|_| self.is_within()).map_or(0, |end| end + 1);
+        block.split_at(end)
+    }
+
+    /// Counts lines that were not fed.
+    pub(crate) fn count_lines(&mut self, count: usize) {
+        self.line += count as u64;
+    }
+
+    /// Passes whole lines: so many bytes, so many lines.
     pub(crate) fn pass_lines(&mut self, (bytes, count): (usize, usize)) {
         self.scan = Scan::default();
         self.start += bytes;
         self.line += count as u64;
     }
 
-    /// Leaves plain lines to [`next`](Self::next): so many bytes.
+    /// Leaves whole lines to [`next`](Self::next): so many bytes.
     pub(crate) fn leave_lines(&mut self, bytes: usize) {
         self.one_by_one = self.start + bytes;
     }

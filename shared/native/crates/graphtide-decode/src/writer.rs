@@ -57,6 +57,8 @@ pub(crate) struct Writer {
     pub(crate) keep_raw: bool,
     substitutes: bool,
     labels: LabelCache,
+    /// Room for texts on their way into a batch, kept for its memory alone.
+    pub(crate) room: Vec<u8>,
     ordinal: u64,
     latest: Time,
     /// Label of edges that have none; [`Symbol::ABSENT`] if they must have one.
@@ -66,7 +68,7 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn new(symbols: SharedSymbols, keep_raw: bool, substitutes: bool) -> Self {
         let (labels, label) = (LabelCache::default(), Symbol::ABSENT);
-        Self { symbols, keep_raw, substitutes, labels, ordinal: 0, latest: Time::MAX, label }
+        Self { symbols, keep_raw, substitutes, labels, room: Vec::new(), ordinal: 0, latest: Time::MAX, label }
     }
 
     /// Returns the same for edges that have this label if they have none.
@@ -236,8 +238,13 @@ impl Writer {
 
     /// Appends what many records give, one thing each; `raw` are their bytes.
     pub(crate) fn append<'r>(&mut self, target: &mut Target<'_>, bulk: Bulk, raw: impl ExactSizeIterator<Item = &'r str>) {
-        self.ordinal += raw.len() as u64;
         target.batch.append(bulk);
+        self.count(target, raw);
+    }
+
+    /// Counts records that were just appended; `raw` are their bytes.
+    pub(crate) fn count<'r>(&mut self, target: &mut Target<'_>, raw: impl ExactSizeIterator<Item = &'r str>) {
+        self.ordinal += raw.len() as u64;
         if self.keep_raw {
             target.batch.give_raw(raw.map(str::as_bytes));
         }

@@ -107,6 +107,21 @@ pub struct Bulk {
     pub attributes: Vec<Value>,
 }
 
+/// Columns of a batch, to append records to; keys are those of its texts.
+#[derive(Debug)]
+pub struct Columns {
+    /// Event times.
+    pub ts: Vec<Time>,
+    /// Source and target.
+    pub ends: Vec<[Key; 2]>,
+    /// Labels of source, edge and target.
+    pub labels: Vec<[Symbol; 3]>,
+    /// Ids.
+    pub ids: Vec<Key>,
+    /// As many values a record as the batch is wide.
+    pub attributes: Vec<Value>,
+}
+
 impl EdgeBatch {
     /// Makes an empty batch with `width` attributes a record.
     pub fn new(width: usize) -> Self {
@@ -178,24 +193,54 @@ impl EdgeBatch {
 
     /// Appends many records.
     pub fn append(&mut self, mut bulk: Bulk) {
+        let mut all = self.lend();
         let rows = bulk.ts.len();
-        debug_assert!([bulk.ends.len(), bulk.labels.len(), bulk.ids.len()] == [rows; 3]);
-        debug_assert_eq!(bulk.attributes.len(), rows * self.width);
-        self.ordinals.extend((0..rows as u64).map(|row| bulk.ordinal + row));
-        self.lines.extend((0..rows as u64).map(|row| bulk.line + row));
-        append(&mut self.ts, &mut bulk.ts);
-        self.operations.resize(self.ts.len(), Operation::Insert);
-        self.has_events |= bulk.ends.iter().any(|ends| ends[0].is_empty());
-        append(&mut self.ends, &mut bulk.ends);
-        append(&mut self.labels, &mut bulk.labels);
-        if !bulk.streams.is_empty() || !self.streams.is_empty() {
+        append(&mut all.ts, &mut bulk.ts);
+        append(&mut all.ends, &mut bulk.ends);
+        append(&mut all.labels, &mut bulk.labels);
+        append(&mut all.ids, &mut bulk.ids);
+        append(&mut all.attributes, &mut bulk.attributes);
+        let streams = std::mem::take(&mut bulk.streams);
+        self.take_back(all, (rows, bulk.ordinal, bulk.line));
+        if !streams.is_empty() || !self.streams.is_empty() {
             self.streams.resize(self.ts.len() - rows, Symbol::ABSENT);
-            self.streams.append(&mut bulk.streams);
+            self.streams.extend(streams);
             self.streams.resize(self.ts.len(), Symbol::ABSENT);
         }
-        append(&mut self.ids, &mut bulk.ids);
-        append(&mut self.attributes, &mut bulk.attributes);
-        self.raw_ends.resize(self.ts.len(), self.raw.len());
+    }
+
+    /// Lends the columns, to append records to. They must be [taken back](Self::take_back).
+    pub fn lend(&mut self) -> Columns {
+        Columns {
+            ts: std::mem::take(&mut self.ts),
+            ends: std::mem::take(&mut self.ends),
+            labels: std::mem::take(&mut self.labels),
+            ids: std::mem::take(&mut self.ids),
+            attributes: std::mem::take(&mut self.attributes),
+        }
+    }
+
+    /// Takes columns back: so many records were appended, the first with this ordinal and of this line. Each is an insertion.
+    pub fn take_back(&mut self, columns: Columns, (rows, ordinal, line): (usize, u64, u64)) {
+        let before = self.ordinals.len();
+        let Columns { mut ts, mut ends, mut labels, mut ids, mut attributes } = columns;
+        // What is more was given up.
+        ts.truncate(before + rows);
+        ends.truncate(before + rows);
+        labels.truncate(before + rows);
+        ids.truncate(before + rows);
+        attributes.truncate((before + rows) * self.width);
+        debug_assert!([ts.len(), ends.len(), labels.len(), ids.len()] == [before + rows; 4]);
+        debug_assert_eq!(attributes.len(), (before + rows) * self.width);
+        self.ordinals.extend((0..rows as u64).map(|row| ordinal + row));
+        self.lines.extend((0..rows as u64).map(|row| line + row));
+        self.operations.resize(before + rows, Operation::Insert);
+        self.has_events |= ends[before..].iter().any(|ends| ends[0].is_empty());
+        if !self.streams.is_empty() {
+            self.streams.resize(before + rows, Symbol::ABSENT);
+        }
+        self.raw_ends.resize(before + rows, self.raw.len());
+        (self.ts, self.ends, self.labels, self.ids, self.attributes) = (ts, ends, labels, ids, attributes);
     }
 
     /// Gives the last records their raw bytes, one slice each; they must have none yet.

@@ -4,6 +4,7 @@
 
 pub mod batch;
 pub mod clock;
+pub mod digits;
 pub mod duplicates;
 pub mod key;
 pub mod logic;

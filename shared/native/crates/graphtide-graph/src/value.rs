@@ -1,6 +1,7 @@
 //! Attribute values.
 
-use crate::key::{Key, KeyRef, TextArena};
+use crate::digits;
+use crate::key::{Gathering, Key, KeyRef, TextArena};
 
 /// A value in a batch; texts lie in the batch's arena.
 #[derive(Clone, Copy, Debug)]
@@ -51,12 +52,23 @@ impl Value {
     /// Stores a value, its text in `arena`.
     #[inline]
     pub fn store(value: ValueRef<'_>, arena: &mut TextArena) -> Self {
+        Self::store_by(value, |text| arena.insert(KeyRef::Text(text)))
+    }
+
+    /// The same, with a text among others that are gathered.
+    #[inline]
+    pub fn gather(value: ValueRef<'_>, texts: &mut Gathering<'_>) -> Self {
+        Self::store_by(value, |text| texts.insert(KeyRef::Text(text)))
+    }
+
+    #[inline]
+    fn store_by(value: ValueRef<'_>, insert: impl FnOnce(&str) -> Key) -> Self {
         match value {
             ValueRef::Null => Self::Null,
             ValueRef::Bool(truth) => Self::Bool(truth),
             ValueRef::Int(number) => Self::Int(number),
             ValueRef::Float(number) => Self::Float(number),
-            ValueRef::Text(text) => Self::Text(arena.insert(KeyRef::Text(text))),
+            ValueRef::Text(text) => Self::Text(insert(text)),
         }
     }
 
@@ -115,7 +127,7 @@ impl<'a> ValueRef<'a> {
                 if let [b'0', b'0'..=b'9', ..] | [b'+', ..] = digits {
                     return Self::Text(text);
                 }
-                if let Ok(number) = text.parse::<i64>() {
+                if let Some(number) = digits::integer(text) {
                     return Self::Int(number);
                 }
                 match text.parse::<f64>() {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use graphtide_graph::value::ValueRef;
 use memchr::memchr2;
 
 use super::{Fields, Keys, Meaning, Scalar};
@@ -117,9 +118,9 @@ fn keep<'t>(fields: &mut Fields<'t>, meaning: Meaning, value: Scalar<'t>) {
 /// Bytes that are compared at once.
 const AT_ONCE: usize = 16;
 
-/// A key with what closes it, and its bytes as a number, if they are that few.
+/// Bytes to compare, such as a key with what closes it; as a number, too, if they are few.
 #[derive(Clone, Debug)]
-pub(super) struct Closed {
+pub(crate) struct Closed {
     text: Box<str>,
     bytes: u128,
     /// The bits that count; none where the key is longer.
@@ -127,7 +128,7 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    pub(super) fn new(text: String) -> Self {
+    pub(crate) fn new(text: String) -> Self {
         let (mut bytes, mut mask) = ([0; AT_ONCE], [0; AT_ONCE]);
         if text.len() <= AT_ONCE {
             bytes[..text.len()].copy_from_slice(text.as_bytes());
@@ -136,13 +137,35 @@ impl Closed {
         Self { text: text.into(), bytes: u128::from_le_bytes(bytes), mask: u128::from_le_bytes(mask) }
     }
 
+    /// How many bytes they are.
     #[inline]
-    fn begins(&self, text: &[u8]) -> bool {
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    #[inline]
+    pub(crate) fn begins(&self, text: &[u8]) -> bool {
         match text.first_chunk() {
             Some(first) if self.mask != 0 => u128::from_le_bytes(*first) & self.mask == self.bytes,
             _ => text.starts_with(self.text.as_bytes()),
         }
     }
+}
+
+/// A value that is no text, alone but for blanks around it; None if it is no plain one.
+pub(crate) fn bare<'v>(text: &str) -> Option<ValueRef<'v>> {
+    let mut rest = Rest { text, place: 0 };
+    let mut found = None;
+    rest.value(|value| {
+        found = match value {
+            Scalar::Null => Some(ValueRef::Null),
+            Scalar::Bool(truth) => Some(ValueRef::Bool(truth)),
+            Scalar::Int(number) => Some(ValueRef::Int(number)),
+            Scalar::Float(number) => Some(ValueRef::Float(number)),
+            Scalar::Unsigned(_) | Scalar::Written(_) | Scalar::Text(_) | Scalar::Nested => None,
+        };
+    })?;
+    found.filter(|_| rest.is_blank())
 }
 
 /// The part of a text that is not read yet.

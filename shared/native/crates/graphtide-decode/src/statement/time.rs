@@ -4,11 +4,11 @@ use bumpalo::Bump;
 use graphtide_expression::value_text::write_text;
 use graphtide_expression::{Context, Expression};
 use graphtide_graph::Time;
+use graphtide_graph::digits;
 use graphtide_graph::value::ValueRef;
 
 use super::definition::{TimeForm, per_second};
 use super::paths::{Paths, Role, path_of};
-use crate::digits;
 use crate::error::{Refused, RowError, StatementError, shorten};
 use crate::times::{Day, Flaw, Times, Zone, number, number_of_any_unit, rfc2822, syslog, unit_of, whole};
 

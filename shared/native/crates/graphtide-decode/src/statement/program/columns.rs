@@ -4,7 +4,7 @@
 
 use graphtide_expression::Expression;
 use graphtide_graph::batch::Bulk;
-use graphtide_graph::key::{IdRef, Key, KeyRef, TextArena};
+use graphtide_graph::key::{Gathering, IdRef, Key, KeyRef};
 use graphtide_graph::symbol::Symbol;
 use graphtide_graph::value::{Value, ValueRef};
 
@@ -101,10 +101,12 @@ impl Program {
         if checked.iter().any(refuses) {
             return None;
         }
-        let (text, ordinal) = (target.batch.text_mut(), writer.ordinal());
-        let ends = clause.ends(columns, text)?;
-        let (ids, has_ids) = clause.ids(columns, ordinal, text)?;
-        let attributes = attributes(wanted, columns, text)?;
+        let ordinal = writer.ordinal();
+        let mut texts = target.batch.text_mut().gather(&mut writer.room);
+        let ends = clause.ends(columns, &mut texts)?;
+        let (ids, has_ids) = clause.ids(columns, ordinal, &mut texts)?;
+        let attributes = attributes(wanted, columns, &mut texts)?;
+        drop(texts);
         let labels = clause.labels(columns, self.default_label, writer, target)?;
         let bulk = Bulk { ordinal, line: columns.table.line, ts, ends, labels, streams: Vec::new(), ids, attributes };
         Some((bulk, has_ids))
@@ -126,30 +128,30 @@ impl Program {
 }
 
 impl Clause {
-    fn ends(&self, columns: Columns<'_>, text: &mut TextArena) -> Option<Vec<[Key; 2]>> {
+    fn ends(&self, columns: Columns<'_>, texts: &mut Gathering<'_>) -> Option<Vec<[Key; 2]>> {
         let ClauseGives::Edge { source, target, .. } = &self.gives else {
             return Some(vec![[Key::EMPTY; 2]; columns.table.count]);
         };
         let [source, target] = [source, target].map(|end| columns.place(end).map(|place| columns.texts(place)));
-        source?.zip(target?).map(|(source, target)| Some([key(source, text)?, key(target, text)?])).collect()
+        source?.zip(target?).map(|(source, target)| Some([key(source, texts)?, key(target, texts)?])).collect()
     }
 
     /// The ids, and whether one is given.
-    fn ids(&self, columns: Columns<'_>, ordinal: u64, text: &mut TextArena) -> Option<(Vec<Key>, bool)> {
-        let made = |row: usize, text: &mut TextArena| text.insert_id(IdRef::made(ordinal + row as u64, self.number));
+    fn ids(&self, columns: Columns<'_>, ordinal: u64, texts: &mut Gathering<'_>) -> Option<(Vec<Key>, bool)> {
+        let made = |row: usize, texts: &mut Gathering<'_>| texts.insert_id(IdRef::made(ordinal + row as u64, self.number));
         let place = match &self.id {
             Some(TextSource::Slot(slot)) if self.suffix == 0 => columns.places[*slot],
             Some(_) => return None,
             None => None,
         };
         let Some(place) = place else {
-            return Some(((0..columns.table.count).map(|row| made(row, text)).collect(), false));
+            return Some(((0..columns.table.count).map(|row| made(row, texts)).collect(), false));
         };
         let mut has_ids = false;
         let id = |(row, id)| {
-            let given = key(id, text);
+            let given = key(id, texts);
             has_ids |= given.is_some();
-            given.unwrap_or_else(|| made(row, text))
+            given.unwrap_or_else(|| made(row, texts))
         };
         let ids = columns.texts(place).enumerate().map(id).collect();
         Some((ids, has_ids))
@@ -189,7 +191,7 @@ impl Clause {
 }
 
 /// The values of attributes, those of a record side by side; None if one is not of its type.
-fn attributes(wanted: &[Values<'_>], columns: Columns<'_>, text: &mut TextArena) -> Option<Vec<Value>> {
+fn attributes(wanted: &[Values<'_>], columns: Columns<'_>, texts: &mut Gathering<'_>) -> Option<Vec<Value>> {
     let width = wanted.len();
     let mut attributes = vec![Value::Null; columns.table.count * width];
     for (column, values) in wanted.iter().enumerate() {
@@ -197,12 +199,12 @@ fn attributes(wanted: &[Values<'_>], columns: Columns<'_>, text: &mut TextArena)
         match values {
             Values::Constant(ValueRef::Null) => {}
             Values::Constant(value) => {
-                let stored = Value::store(*value, text);
+                let stored = Value::gather(*value, texts);
                 of_column.for_each(|value| *value = stored);
             }
             Values::Fields(place, kind) => {
                 for (value, field) in of_column.zip(columns.texts(*place)) {
-                    *value = Value::store(kind.read(field)?, text);
+                    *value = Value::gather(kind.read(field)?, texts);
                 }
             }
         }
@@ -212,6 +214,6 @@ fn attributes(wanted: &[Values<'_>], columns: Columns<'_>, text: &mut TextArena)
 
 /// The key of a text; None if it is empty.
 #[inline]
-fn key(text: &str, arena: &mut TextArena) -> Option<Key> {
-    (!text.is_empty()).then(|| arena.insert(KeyRef::parse(text)))
+fn key(text: &str, texts: &mut Gathering<'_>) -> Option<Key> {
+    (!text.is_empty()).then(|| texts.insert(KeyRef::parse(text)))
 }

@@ -6,9 +6,12 @@ const MOST: usize = 18;
 /// Every byte of a word is one.
 const ONES: u64 = u64::MAX / 255;
 
+/// Eight bytes that are the digit zero.
+const ZEROS: u64 = ONES * b'0' as u64;
+
 /// Reads an integer, as the standard library does.
 #[inline]
-pub(crate) fn integer(text: &str) -> Option<i64> {
+pub fn integer(text: &str) -> Option<i64> {
     match unsigned(text.as_bytes()) {
         Some(number) => Some(number.cast_signed()),
         None => text.parse().ok(),
@@ -17,23 +20,31 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
 
 /// The number of up to 18 digits; None for anything else.
 #[inline]
-pub(crate) fn unsigned(text: &[u8]) -> Option<u64> {
+pub fn unsigned(text: &[u8]) -> Option<u64> {
+    let length = text.len();
+    if !(4..=16).contains(&length) {
+        return one_by_one(text);
+    }
+    // Bytes in front of the digits are zeros, so that every number has eight digits or sixteen.
+    let bits_of = |bytes: usize| 8 * bytes as u32;
+    if length > 8
+        && let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk())
+    {
+        let first = u64::from_le_bytes(*first) << bits_of(16 - length) | ZEROS.unbounded_shr(bits_of(length - 8));
+        return Some(eight(first)? * 100_000_000 + eight(u64::from_le_bytes(*last))?);
+    }
+    let (first, last) = (u32::from_le_bytes(*text.first_chunk()?), u32::from_le_bytes(*text.last_chunk()?));
+    eight(u64::from(first) << bits_of(8 - length) | u64::from(last) << 32 | ZEROS.unbounded_shr(bits_of(length)))
+}
+
+fn one_by_one(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > MOST {
         return None;
     }
-    let (words, rest) = text.as_chunks::<8>();
-    let mut number = 0;
-    for word in words {
-        number = number * 100_000_000 + eight(u64::from_le_bytes(*word))?;
-    }
-    for byte in rest {
+    text.iter().try_fold(0, |number, byte| {
         let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        number = number * 10 + u64::from(digit);
-    }
-    Some(number)
+        (digit < 10).then(|| number * 10 + u64::from(digit))
+    })
 }
 
 /// The number of eight digits, the first of them in the lowest byte; None if one is no digit.
