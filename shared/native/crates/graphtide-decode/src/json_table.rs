@@ -20,8 +20,9 @@ use crate::types::AttributeType;
 /// Lines that are written alike, among others; its memory is kept from text to text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AlikeLines {
-    /// Where quotes, escapes and controls are, line ends among them.
+    /// Where quotes, escapes and controls are, line ends among them; how many there are, and room for more.
     marks: Vec<u32>,
+    found: usize,
     /// The first of them that is not passed yet, and the first one behind the last table.
     next: usize,
     behind: usize,
@@ -57,24 +58,30 @@ struct Member {
 impl AlikeLines {
     /// Begins with a text of whole lines.
     pub(crate) fn begin(&mut self, text: &str) {
-        self.marks.clear();
         self.next = 0;
+        let mut found = 0;
         for (number, chunk) in chunks(text.as_bytes()).enumerate() {
             let mut places = chunk.quotes_and_odd();
-            while places != 0 {
-                self.marks.push((number * CHUNK) as u32 + places.trailing_zeros());
+            if self.marks.len() < found + CHUNK {
+                self.marks.resize(2 * (found + CHUNK), 0);
+            }
+            for mark in &mut self.marks[found..] {
+                if places == 0 {
+                    break;
+                }
+                *mark = (number * CHUNK) as u32 + places.trailing_zeros();
                 places &= places - 1;
+                found += 1;
             }
         }
         // The last chunk is filled up with bytes that are odd.
-        let within = self.marks.partition_point(|mark| (*mark as usize) < text.len());
-        self.marks.truncate(within);
+        self.found = self.marks[..found].partition_point(|mark| (*mark as usize) < text.len());
     }
 
     /// The next lines that are written alike; None if the next one is not flat. It begins at a place of the text.
     pub(crate) fn table<'t>(&'t mut self, text: &'t str, (from, line): (usize, u64), keys: &mut Keys) -> Option<JsonTable<'t>> {
-        let Self { marks, next, behind, values, frame } = self;
-        let marks = marks.get(*next..)?;
+        let Self { marks, found, next, behind, values, frame } = self;
+        let marks = marks.get(*next..*found)?;
         let mut count = frame.as_ref().map_or(0, |frame| frame.count(text, from, marks, values));
         if count == 0 {
             *frame = Frame::learn(text, from, marks, keys);
@@ -92,14 +99,14 @@ impl AlikeLines {
 
     /// Passes a line.
     pub(crate) fn pass_line(&mut self, text: &str) {
-        let rest = self.marks.get(self.next..).unwrap_or_default();
+        let rest = self.marks.get(self.next..self.found).unwrap_or_default();
         let end = rest.iter().position(|mark| text.as_bytes()[*mark as usize] == b'\n');
         self.next += end.map_or(rest.len(), |end| end + 1);
     }
 }
 
 impl Frame {
-    /// Learns of the line that begins at a place; None if it is not a flat object, is empty or has a key twice.
+    /// Learns of the line that begins at a place; None if it is not a flat object, or an empty one.
     fn learn(text: &str, from: usize, marks: &[u32], keys: &mut Keys) -> Option<Self> {
         let bytes = text.as_bytes();
         let length = marks.iter().position(|mark| bytes[*mark as usize] == b'\n')? + 1;
@@ -108,7 +115,7 @@ impl Frame {
         if !keys.flat(line, &mut keys.no_fields()) {
             return None;
         }
-        let (mut members, mut meanings, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut members, mut meanings) = (Vec::new(), Vec::new());
         let (mut end, mut mark) = (0, 0);
         // The line is flat: quotes are around keys and around texts.
         while mark + 1 < length {
@@ -124,10 +131,8 @@ impl Frame {
             let next = *quotes.get(mark)?;
             end = if is_text { quotes[mark - 1] } else { begin + line.get(begin..next)?.rfind([',', '}'])? };
             meanings.push(meaning);
-            names.push(name);
         }
-        let has_twice = names.iter().enumerate().any(|(place, name)| names[..place].contains(name));
-        if members.is_empty() || has_twice {
+        if members.is_empty() {
             return None;
         }
         let layout = layout(&meanings, keys)?;
@@ -428,9 +433,11 @@ mod tests {
         }
         let line = &br#"{"ts": 1, "src": "a", "dst": "b", "label": "c", "n": 2, "m": 3}"#[..];
         for (place, byte) in (0..line.len()).flat_map(|place| b"\"\\ ,:}{[\n\r1a-.\x00\xff".map(|byte| (place, byte))) {
-            let mut other = line.to_vec();
+            let [mut other, mut longer, mut shorter] = [(); 3].map(|()| line.to_vec());
             other[place] = byte;
-            let input = [line, &other, line, line, b""].join(&b'\n');
+            longer.insert(place, byte);
+            shorter.remove(place);
+            let input = [line, &other, line, &longer, line, line, &shorter, line, b""].join(&b'\n');
             let expected = decode(&input, input.len(), &one_by_one(&options));
             assert_eq!(decode(&input, input.len(), &options), expected, "{place} {byte}");
         }

@@ -25,16 +25,17 @@ pub fn unsigned(text: &[u8]) -> Option<u64> {
     if !(4..=16).contains(&length) {
         return one_by_one(text);
     }
-    // Bytes in front of the digits are zeros, so that every number has eight digits or sixteen.
+    // Zeros are shifted in front of the digits, so that every number has eight or sixteen. The first word and the last one overlap.
     let bits_of = |bytes: usize| 8 * bytes as u32;
     if length > 8
         && let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk())
     {
-        let first = u64::from_le_bytes(*first) << bits_of(16 - length) | ZEROS.unbounded_shr(bits_of(length - 8));
-        return Some(eight(first)? * 100_000_000 + eight(u64::from_le_bytes(*last))?);
+        let [first, last] = [digits(u64::from_le_bytes(*first))?, digits(u64::from_le_bytes(*last))?];
+        return Some(number(first << bits_of(16 - length)) * 100_000_000 + number(last));
     }
-    let (first, last) = (u32::from_le_bytes(*text.first_chunk()?), u32::from_le_bytes(*text.last_chunk()?));
-    eight(u64::from(first) << bits_of(8 - length) | u64::from(last) << 32 | ZEROS.unbounded_shr(bits_of(length)))
+    let [first, last] = [text.first_chunk()?, text.last_chunk()?].map(|bytes| u64::from(u32::from_le_bytes(*bytes)));
+    let all = digits(first | last << 32)?;
+    Some(number((all & u64::from(u32::MAX)) << bits_of(8 - length) | all >> 32 << 32))
 }
 
 fn one_by_one(text: &[u8]) -> Option<u64> {
@@ -47,18 +48,21 @@ fn one_by_one(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// The number of eight digits, the first of them in the lowest byte; None if one is no digit.
+/// The values of eight digits; None if one is no digit.
 #[inline]
-fn eight(word: u64) -> Option<u64> {
-    let digits = word.wrapping_sub(ONES * u64::from(b'0'));
+fn digits(word: u64) -> Option<u64> {
+    let digits = word.wrapping_sub(ZEROS);
     // A byte past nine has a bit of the upper half, or gets one by six more.
-    if (digits | digits.wrapping_add(ONES * 6)) & (ONES * 0xf0) != 0 {
-        return None;
-    }
+    ((digits | digits.wrapping_add(ONES * 6)) & (ONES * 0xf0) == 0).then_some(digits)
+}
+
+/// The number of eight digits, the first of them in the lowest byte.
+#[inline]
+fn number(digits: u64) -> u64 {
     // Neighbours become numbers of two digits, then of four, then of eight.
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & (ONES / 257 * 0xff);
     let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
-    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
+    fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff
 }
 
 #[cfg(test)]
