@@ -5,7 +5,7 @@
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::Columns;
-use graphtide_graph::key::{Gathering, IdRef, Key, KeyRef};
+use graphtide_graph::key::{Gathering, IdRef, Key};
 use graphtide_graph::symbol::Symbol;
 use graphtide_graph::value::{Value, ValueRef};
 
@@ -25,14 +25,17 @@ pub(crate) trait Records<'t>: Copy {
     /// A time; None if the field is none.
     fn time(self, row: usize, place: usize) -> Option<Time>;
 
-    /// The text of a vertex or an id; None if the field cannot be one.
-    fn key(self, row: usize, place: usize) -> Option<&'t str>;
+    /// The bytes of the text of a vertex or an id; None if the field cannot be one.
+    fn key(self, row: usize, place: usize) -> Option<&'t [u8]>;
 
     /// Whether the fields of a place are texts.
     fn has_texts(self, place: usize) -> bool;
 
     /// The text of a field of a place that has texts.
     fn text(self, row: usize, place: usize) -> &'t str;
+
+    /// The bytes of that text.
+    fn bytes(self, row: usize, place: usize) -> &'t [u8];
 
     /// The value of an attribute; None if it is not of this type.
     fn value(self, row: usize, place: usize, kind: AttributeType) -> Option<ValueRef<'t>>;
@@ -73,7 +76,7 @@ fn fill<'t>(
         ts.push(records.time(row, place).filter(|ts| *ts <= latest)?);
     }
     if let Some(place) = layout.get(Column::Operation) {
-        let is_insertion = |row| matches!(records.text(row, place), "" | "insert");
+        let is_insertion = |row| matches!(records.bytes(row, place), b"" | b"insert");
         if !records.has_texts(place) || !(0..rows).all(is_insertion) {
             return None;
         }
@@ -131,7 +134,10 @@ fn write_labels<'t>(
     let default = if layout.is_events { Symbol::ABSENT } else { writer.label() };
     for row in 0..records.count() {
         let [label, source, end] = places.map(|place| match place {
-            Some(place) => writer.intern(records.text(row, place), target.symbols),
+            Some(place) => {
+                let known = writer.known(records.bytes(row, place));
+                known.unwrap_or_else(|| writer.intern(records.text(row, place), target.symbols))
+            }
             None => Symbol::ABSENT,
         });
         let label = if label == Symbol::ABSENT { default } else { label };
@@ -145,6 +151,6 @@ fn write_labels<'t>(
 
 /// The key of a text; None if it is empty.
 #[inline]
-fn present(text: &str, texts: &mut Gathering<'_>) -> Option<Key> {
-    (!text.is_empty()).then(|| texts.insert(KeyRef::parse(text)))
+fn present(text: &[u8], texts: &mut Gathering<'_>) -> Option<Key> {
+    (!text.is_empty()).then(|| texts.insert_text(text))
 }

@@ -216,14 +216,13 @@ fn layout(meanings: &[Meaning], keys: &Keys) -> Option<Layout> {
 
 /// The number of a value that is an integer without a sign, as most are.
 #[inline]
-fn whole(value: &str) -> Option<u64> {
-    let digits = value.as_bytes();
-    digits::unsigned(digits).filter(|_| digits[0] != b'0' || digits.len() == 1)
+fn whole(value: &[u8]) -> Option<u64> {
+    digits::unsigned(value).filter(|_| value[0] != b'0' || value.len() == 1)
 }
 
 #[inline]
 fn is_bare(value: &str) -> bool {
-    whole(value).is_some() || bare(value).is_some()
+    whole(value.as_bytes()).is_some() || bare(value).is_some()
 }
 
 /// Lines with one frame.
@@ -268,12 +267,12 @@ impl<'t> Records<'t> for JsonTable<'t> {
 
     #[inline]
     fn time(self, row: usize, place: usize) -> Option<Time> {
-        whole(self.field(row, place)).filter(|_| !self.has_texts(place)).map(u64::cast_signed)
+        whole(self.bytes(row, place)).filter(|_| !self.has_texts(place)).map(u64::cast_signed)
     }
 
     #[inline]
-    fn key(self, row: usize, place: usize) -> Option<&'t str> {
-        let field = self.field(row, place);
+    fn key(self, row: usize, place: usize) -> Option<&'t [u8]> {
+        let field = self.bytes(row, place);
         (self.has_texts(place) || whole(field).is_some()).then_some(field)
     }
 
@@ -288,11 +287,17 @@ impl<'t> Records<'t> for JsonTable<'t> {
     }
 
     #[inline]
+    fn bytes(self, row: usize, place: usize) -> &'t [u8] {
+        let [begin, end] = self.values[row * (self.frame.members.len() + 1) + place];
+        &self.text.as_bytes()[begin as usize..end as usize]
+    }
+
+    #[inline]
     fn value(self, row: usize, place: usize, kind: AttributeType) -> Option<ValueRef<'t>> {
         let field = self.field(row, place);
         let value = if self.has_texts(place) {
             ValueRef::Text(field)
-        } else if let Some(number) = whole(field) {
+        } else if let Some(number) = whole(field.as_bytes()) {
             ValueRef::Int(number.cast_signed())
         } else {
             bare(field)?

@@ -31,14 +31,27 @@ impl LabelCache {
     #[inline]
     pub(crate) fn intern(&mut self, label: &str, table: &mut SymbolTable) -> Symbol {
         let Some(short) = short(label.as_bytes()) else { return table.intern(label) };
-        let (length, first, last) = short;
-        let folded = (first ^ last.rotate_left(32) ^ length as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let slot = &mut self.slots[(folded >> 56) as usize];
+        let slot = &mut self.slots[place(short)];
         if slot.0 != short {
             *slot = (short, table.intern(label));
         }
         slot.1
     }
+
+    /// Returns the number of a label that is in the cache, by its bytes.
+    #[inline]
+    pub(crate) fn find(&self, label: &[u8]) -> Option<Symbol> {
+        let short = short(label)?;
+        let slot = &self.slots[place(short)];
+        (slot.0 == short).then_some(slot.1)
+    }
+}
+
+/// The slot of a label.
+#[inline]
+fn place((length, first, last): Short) -> usize {
+    let folded = (first ^ last.rotate_left(32) ^ length as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (folded >> 56) as usize
 }
 
 #[inline]
@@ -66,7 +79,9 @@ mod tests {
         for round in 0..3 {
             for number in 0..1000 {
                 let label = "x".repeat(number % 20) + &number.to_string() + &"y".repeat(number / 20 % 3);
+                assert!(cache.find(label.as_bytes()).is_none_or(|known| known == table.intern(&label)), "round {round}");
                 assert_eq!(cache.intern(&label, &mut table), table.intern(&label), "round {round}");
+                assert!(label.len() > LONGEST || cache.find(label.as_bytes()).is_some(), "round {round}");
             }
             assert_eq!(cache.intern("", &mut table), Symbol::ABSENT);
         }

@@ -108,6 +108,12 @@ impl Writer {
         self.labels.intern(label, table)
     }
 
+    /// The number of a label that was looked up lately.
+    #[inline]
+    pub(crate) fn known(&self, label: &[u8]) -> Option<Symbol> {
+        self.labels.find(label)
+    }
+
     /// The label of an edge that has none, if it needs none.
     #[cold]
     fn label_of_unlabelled<'a>(&self, given: Option<Label<'a>>) -> Result<Label<'a>, RowError> {

@@ -43,11 +43,7 @@ impl<'a> KeyRef<'a> {
     /// Reads a text as a key.
     #[inline]
     pub fn parse(text: &'a str) -> Self {
-        let bytes = text.as_bytes();
-        if matches!(bytes, [b'0', _, ..]) || !bytes.first().is_some_and(u8::is_ascii_digit) {
-            return Self::Text(text);
-        }
-        digits::unsigned(bytes).map_or(Self::Text(text), Self::Number)
+        canonical(text.as_bytes()).map_or(Self::Text(text), Self::Number)
     }
 
     /// Whether this is the empty text.
@@ -74,6 +70,13 @@ impl<'a> KeyRef<'a> {
             Self::Text(text) => f(text),
         }
     }
+}
+
+/// The number of a text that is one's, without a sign or a leading zero, and short enough to be held as one.
+#[inline]
+fn canonical(text: &[u8]) -> Option<u64> {
+    let begins = matches!(text, [b'0'] | [b'1'..=b'9', ..]);
+    if begins { digits::unsigned(text) } else { None }
 }
 
 impl Hash for KeyRef<'_> {
@@ -351,12 +354,30 @@ impl Gathering<'_> {
         }
     }
 
+    /// Stores the key of a text by its bytes, as [`KeyRef::parse`] reads it. It is shorter than [`MAX_TEXT`].
+    #[inline]
+    pub fn insert_text(&mut self, text: &[u8]) -> Key {
+        if let Some(number) = canonical(text) {
+            return Key(number << 1);
+        }
+        let offset = self.begin + self.used;
+        self.push_bytes(text);
+        Key::of_place(offset, text.len())
+    }
+
     /// Appends a text, cut as the arena does; returns its length.
     #[inline]
     fn push(&mut self, text: &str) -> usize {
-        let (bytes, length) = (text.as_bytes(), text.len());
+        let text = if text.len() <= AT_ONCE { text } else { &text[..text.floor_char_boundary(MAX_TEXT)] };
+        self.push_bytes(text.as_bytes());
+        text.len()
+    }
+
+    #[inline]
+    fn push_bytes(&mut self, bytes: &[u8]) {
+        let length = bytes.len();
         let room = self.texts.get_mut(self.used..).and_then(<[u8]>::first_chunk_mut::<AT_ONCE>);
-        let Some(room) = room.filter(|_| length <= AT_ONCE) else { return self.push_long(text) };
+        let Some(room) = room.filter(|_| length <= AT_ONCE) else { return self.push_long(bytes) };
         // The first bytes, then the last ones, where they overlap.
         if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
             room[..8].copy_from_slice(first);
@@ -368,20 +389,17 @@ impl Gathering<'_> {
             room[..length].copy_from_slice(bytes);
         }
         self.used += length;
-        length
     }
 
     /// Appends a text that is long, or for which there is no room.
     #[inline(never)]
-    fn push_long(&mut self, text: &str) -> usize {
-        let text = &text[..text.floor_char_boundary(MAX_TEXT)];
-        let end = self.used + text.len();
+    fn push_long(&mut self, bytes: &[u8]) {
+        let end = self.used + bytes.len();
         if end + AT_ONCE > self.texts.len() {
             self.texts.resize(2 * (end + AT_ONCE), 0);
         }
-        self.texts[self.used..end].copy_from_slice(text.as_bytes());
+        self.texts[self.used..end].copy_from_slice(bytes);
         self.used = end;
-        text.len()
     }
 }
 
@@ -461,6 +479,7 @@ mod tests {
             for text in texts.iter().map(String::as_str).chain(["17", "007", "123456789012345678"]) {
                 let key = KeyRef::parse(text);
                 assert_eq!(gathering.insert(key).bits(), alone.insert(key).bits());
+                assert_eq!(gathering.insert_text(text.as_bytes()).bits(), alone.insert(key).bits());
                 assert_eq!(gathering.insert_id(IdRef::Given(key)).bits(), alone.insert_id(IdRef::Given(key)).bits());
             }
             assert_eq!(gathering.insert_id(IdRef::Made(7)).bits(), alone.insert_id(IdRef::Made(7)).bits());

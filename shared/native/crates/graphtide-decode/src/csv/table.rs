@@ -249,12 +249,15 @@ impl<'t> Records<'t> for Table<'t> {
 
     #[inline]
     fn time(self, row: usize, place: usize) -> Option<Time> {
-        digits::integer(self.field(row, place))
+        match digits::unsigned(self.bytes(row, place)) {
+            Some(number) => Some(number.cast_signed()),
+            None => digits::integer(self.field(row, place)),
+        }
     }
 
     #[inline]
-    fn key(self, row: usize, place: usize) -> Option<&'t str> {
-        Some(self.field(row, place))
+    fn key(self, row: usize, place: usize) -> Option<&'t [u8]> {
+        Some(self.bytes(row, place))
     }
 
     #[inline]
@@ -265,6 +268,14 @@ impl<'t> Records<'t> for Table<'t> {
     #[inline]
     fn text(self, row: usize, place: usize) -> &'t str {
         self.field(row, place)
+    }
+
+    #[inline]
+    fn bytes(self, row: usize, place: usize) -> &'t [u8] {
+        let at = row * self.width + place;
+        let field = &self.text.as_bytes()[self.starts[at] as usize..self.starts[at + 1] as usize - 1];
+        let is_last = place + 1 == self.width;
+        if is_last { field.strip_suffix(b"\r").unwrap_or(field) } else { field }
     }
 
     #[inline]
