@@ -76,7 +76,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Bytes of lines that are handed out together, or up to twice as many: they stay in the cache while they are read.
-const ENOUGH_LINES: usize = 256 << 10;
+const ENOUGH_LINES: usize = 64 << 10;
 
 /// Where the next piece lies in the buffer.
 #[derive(Clone, Copy, Debug)]
