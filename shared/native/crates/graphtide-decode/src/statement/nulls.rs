@@ -33,6 +33,12 @@ impl Nulls {
     /// Whether a text stands for a missing value.
     #[inline]
     pub(crate) fn contain(&self, text: &str) -> bool {
-        !self.are_none && (self.few.iter().any(|null| **null == *text) || self.many.contains(text))
+        !self.are_none && self.have(text)
+    }
+
+    /// Apart from texts of most streams, which have no such word.
+    #[inline(never)]
+    fn have(&self, text: &str) -> bool {
+        self.few.iter().any(|null| **null == *text) || self.many.contains(text)
     }
 }

@@ -93,7 +93,11 @@ impl Program {
         let (wanted, checked) = values.split_at(self.attributes.wanted);
         let (latest, time) = (writer.latest(), |text: &str| self.time.of_written(text));
         let times = columns.texts(columns.places[self.time.slot()?]?);
-        let ts = times.map(|text| time(text).filter(|ts| *ts <= latest)).collect::<Option<Vec<_>>>()?;
+        // Room first: what is collected into an option grows again and again.
+        let mut ts = Vec::with_capacity(columns.table.count);
+        for text in times {
+            ts.push(time(text).filter(|ts| *ts <= latest)?);
+        }
         let refuses = |values: &Values<'_>| match values {
             Values::Constant(_) => false,
             Values::Fields(place, kind) => columns.texts(*place).any(|text| kind.read(text).is_none()),
@@ -133,7 +137,11 @@ impl Clause {
             return Some(vec![[Key::EMPTY; 2]; columns.table.count]);
         };
         let [source, target] = [source, target].map(|end| columns.place(end).map(|place| columns.texts(place)));
-        source?.zip(target?).map(|(source, target)| Some([key(source, texts)?, key(target, texts)?])).collect()
+        let mut ends = Vec::with_capacity(columns.table.count);
+        for (source, target) in source?.zip(target?) {
+            ends.push([key(source, texts)?, key(target, texts)?]);
+        }
+        Some(ends)
     }
 
     /// The ids, and whether one is given.
