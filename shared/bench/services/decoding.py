@@ -3,7 +3,8 @@
 `python shared/bench/services/decoding.py [--edges 60000] [--output FILE] [--before FILE]`
 
 A record has five fields that are read and two that are not. A statement reads three of them. In JSON Lines they are in nested
-objects. In CSV they have other names, or are groups of a regular expression in its lines. It reports the instructions of each
+objects. In CSV they have other names, or are groups of a regular expression in its lines. CSV also comes with an id in each
+record, and with quotes around three fields. It reports the instructions of each
 and, for a statement, how many times as fast as columns that is. With `--before` it compares the counts with those of another
 build, which `--output` wrote.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -71,6 +73,11 @@ def cases(folder: Path, edges: int) -> dict[str, tuple[str, ...]]:
     write(folder / "plain.csv", iter(["ts,src,dst,label,amount,note,x,z", *lines]))
     write(folder / "renamed.csv", iter(["time,source,target,kind,sum,note,x,z", *lines]))
     write(folder / "lines.txt", iter(lines))
+    header = "ts,src,dst,label,amount,note"
+    ids = (",".join(map(str, (*row, f"e{number:09d}", row[0]))) for number, row in enumerate(rows))
+    write(folder / "ids.csv", chain([f"{header},id,z"], ids))
+    quoted = (f'{ts},"{a}","{b}",{k},{n},"{m}, and more",y,{ts}' for ts, a, b, k, n, m in rows)
+    write(folder / "quotes.csv", chain([f"{header},x,z"], quoted))
     for name, statement in (("nested", NESTED), ("renamed", RENAMED), ("by regex", BY_REGEX)):
         (definition,) = parse_streams(statement)
         (folder / name).write_bytes(encode_definition(definition))
@@ -78,6 +85,8 @@ def cases(folder: Path, edges: int) -> dict[str, tuple[str, ...]]:
         "jsonl columns": ("jsonl", "plain.jsonl"),
         "jsonl statement": ("jsonl", "nested.jsonl", "nested"),
         "csv columns": ("csv", "plain.csv"),
+        "csv ids": ("csv", "ids.csv"),
+        "csv quotes": ("csv", "quotes.csv"),
         "csv statement": ("csv", "renamed.csv", "renamed"),
         "csv regex": ("regex", "lines.txt", "by regex"),
     }
