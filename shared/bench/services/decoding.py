@@ -4,9 +4,8 @@
 
 A record has five fields that are read and two that are not. A statement reads three of them. In JSON Lines they are in nested
 objects. In CSV they have other names, or are groups of a regular expression in its lines. CSV also comes with an id in each
-record, and with quotes around three fields. It reports the instructions of each
-and, for a statement, how many times as fast as columns that is. With `--before` it compares the counts with those of another
-build, which `--output` wrote.
+record, and with quotes around three fields. It reports the instructions of each and, for a statement, how many times as fast as
+columns that is. With `--before` it compares the counts with those of another build, which `--output` wrote.
 """
 
 from __future__ import annotations
