@@ -34,6 +34,7 @@ def test_operations_refer_to_a_problem_that_is_described_once() -> None:
     found = api().openapi()
 
     assert found["components"]["responses"] == {"toys-410": GONE}
+    assert found["components"]["schemas"]["ProblemDocument"]["required"] == ["type", "title", "status", "detail", "code"]
     for path in ("/a", "/b"):
         answers = found["paths"][path]["get"]["responses"]
         assert answers["410"] == {"$ref": "#/components/responses/toys-410"}

@@ -61,10 +61,17 @@ class ProblemDocument(BaseModel):
     accepted: int | None = None
 
 
+PROBLEM_CONTENT: Final = {PROBLEM_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemDocument.__name__}"}}}
+"""The content of a problem in OpenAPI."""
+
+
 def describe(problems: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
-    """Return the description of problems for OpenAPI, given the meaning of each status; FastAPI takes any JSON here."""
-    form: dict[str, Any] = {"model": ProblemDocument, "content": {PROBLEM_TYPE: {}}}
-    return {status: {**form, "description": meaning} for status, meaning in problems.items()}
+    """Return the description of problems for OpenAPI, given the meaning of each status; FastAPI takes any JSON here.
+
+    The form of a problem is a reference, which `graphtide_serving.shared_problems` resolves. Of a model FastAPI would make one
+    more for each status of each route: hundreds before the first answer.
+    """
+    return {status: {"content": PROBLEM_CONTENT, "description": meaning} for status, meaning in problems.items()}
 
 
 class ProblemError(GraphtideError):

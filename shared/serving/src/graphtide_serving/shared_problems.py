@@ -8,25 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from graphtide_serving.http import PROBLEM_TYPE, ProblemDocument
+from fastapi import FastAPI
+
+from graphtide_serving.http import PROBLEM_CONTENT, PROBLEM_TYPE, ProblemDocument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fastapi import FastAPI
-
 RESPONSES: Final = "#/components/responses/"
-
-_DOCUMENT: Final = {PROBLEM_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemDocument.__name__}"}}}
 
 
 def share_problems(app: FastAPI, api: str) -> None:
-    """Let the description of an application have each problem once; `api` is the first part of their names."""
+    """Let the description of an application have each problem once, and their form; `api` is the first part of their names."""
     describe = app.openapi
 
     def openapi() -> dict[str, Any]:
         description = describe()
         move_problems(description, api)
+        schemas = description["components"].get("schemas", {})
+        description["components"]["schemas"] = dict(sorted({**schemas, **_schema()}.items()))
         return description
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -45,11 +45,19 @@ def move_problems(description: dict[str, Any], api: str) -> None:
             if PROBLEM_TYPE not in answer.get("content", {}):
                 continue
             name = f"{api}-{status}"
-            problem = {"description": answer["description"], "content": _DOCUMENT}
+            problem = {"description": answer["description"], "content": PROBLEM_CONTENT}
             if shared.setdefault(name, problem) != problem:
                 message = f"{operation['operationId']} describes status {status} in other words than another operation"
                 raise ValueError(message)
             answers[status] = {"$ref": RESPONSES + name}
+
+
+def _schema() -> dict[str, Any]:
+    """Return the schema of a problem under its name, as FastAPI describes it for a route that answers with one."""
+    app = FastAPI()
+    app.add_api_route("/", lambda: None, response_model=ProblemDocument)
+    found: dict[str, Any] = app.openapi()["components"]["schemas"]
+    return found
 
 
 def split_name(reference: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import gzip
 import json
 import mimetypes
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -143,6 +144,12 @@ def _files_in(folder: Path) -> dict[str, _File]:
         if path.is_file():
             content, name = path.read_bytes(), path.relative_to(folder).as_posix()
             kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-            compressed = gzip.compress(content, mtime=0) if len(content) >= _LEAST_COMPRESSED else None
+            compressed = _compress(content) if len(content) >= _LEAST_COMPRESSED else None
             found[name] = _File(content, compressed, kind, is_hashed=name.startswith("assets/"))
     return found
+
+
+@cache
+def _compress(content: bytes) -> bytes:
+    """Compress a file; once a process, however many applications serve it."""
+    return gzip.compress(content, mtime=0)
