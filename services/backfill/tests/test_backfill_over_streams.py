@@ -187,7 +187,9 @@ def test_topics_are_read_in_the_newest_epoch_that_all_began(tmp_path: Path) -> N
     shape = replace(STREAM, max_records=60, duplicates=False, nameless=False)
     streams = side_by_side(*(random_stream(random.Random(seed), shape) for seed in range(2)))
     log, later = log_of(streams), TOPICS.ordered(StreamName("other"))
-    log.writer().write([ordered.encode_beginning(later, 1, len(streams["other"]), TimeUnit.MILLISECOND, ordered_body.NO_EDGES)])
+    log.writer().write(
+        [ordered.encode_beginning(later, 1, len(streams["other"]), TimeUnit.MILLISECOND, ordered_body.encode_none())]
+    )
     topics = {name: OrderedTopic(lambda: log, TOPICS.ordered(StreamName(name))) for name in streams}
     assert [each.newest_epoch() for each in topics.values()] == [0, 1]
     history_of(tmp_path, streams)

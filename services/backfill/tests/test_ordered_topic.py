@@ -23,7 +23,7 @@ def log_of(*epochs: list[int]) -> MemoryLog:
     writer, ordinal = log.writer(), 0
     for epoch, times in enumerate(epochs):
         if epoch:
-            writer.write([ordered.encode_beginning(TOPIC, epoch, ordinal, TimeUnit.MILLISECOND, ordered_body.NO_EDGES)])
+            writer.write([ordered.encode_beginning(TOPIC, epoch, ordinal, TimeUnit.MILLISECOND, ordered_body.encode_none())])
         for ts in times:
             at = EventTime(ts)
             header = ordered.OrderedHeader(at, at, 1, ordinal, at, TimeUnit.MILLISECOND, epoch=epoch)

@@ -85,7 +85,11 @@ class World:
     def begin_epoch(self) -> None:
         self.epoch += 1
         self.writer.write(
-            [ordered.encode_beginning(TOPICS.ordered(S), self.epoch, self.sent, TimeUnit.MILLISECOND, ordered_body.NO_EDGES)]
+            [
+                ordered.encode_beginning(
+                    TOPICS.ordered(S), self.epoch, self.sent, TimeUnit.MILLISECOND, ordered_body.encode_none()
+                )
+            ]
         )
 
     def count(self) -> None:

@@ -258,7 +258,7 @@ def test_statistics_that_contradict_themselves_are_refused() -> None:
 
 
 def test_the_beginning_of_an_epoch_is_a_record_without_edges_that_readers_take() -> None:
-    message = ordered.encode_beginning("t", 3, 17, TimeUnit.SECOND, ordered_body.NO_EDGES)
+    message = ordered.encode_beginning("t", 3, 17, TimeUnit.SECOND, ordered_body.encode_none())
     found = ordered.header(message.headers)
     assert (found.epoch, found.records, found.ordinal, found.unit) == (3, 0, 17, TimeUnit.SECOND)
     assert ordered_body.decode(message.value or b"").num_rows == 0

@@ -210,6 +210,12 @@ def test_verbs_of_a_server_load_no_engine() -> None:
     assert not parts & {"graphtide_native", "lark", "rich", "pyarrow", "graphtide_bench", *ROOMS_OF_SERVICES}
 
 
+def test_all_services_in_one_process_load_neither_pandas_nor_spark() -> None:
+    _, parts = loaded_by("import json, sys, graphtide.dev.deployment")
+    assert "pyarrow" in parts
+    assert parts.isdisjoint({"pandas", "pyspark"})
+
+
 def test_the_package_loads_nothing_until_it_is_asked() -> None:
     emitted = "import sys, graphtide; print([m for m in sys.modules if m.startswith('graphtide')], graphtide.__version__)"
     ended = subprocess.run([sys.executable, "-c", emitted], capture_output=True, text=True, timeout=60, check=True)

@@ -129,14 +129,14 @@ class HostWorld:
             number=self.number,
         )
         self.passed.append((self.end(), self.stream_epoch, watermark))
-        self.writer.write([ordered.encode(TOPICS.ordered(self.stream), header, ordered_body.NO_EDGES)])
+        self.writer.write([ordered.encode(TOPICS.ordered(self.stream), header, ordered_body.encode_none())])
 
     def begin_epoch(self, *, emitted: bool = True) -> None:
         """Let the stream's times begin anew; `emitted` by a record without edges."""
         self.stream_epoch += 1
         if emitted:
             topic, unit = TOPICS.ordered(self.stream), TimeUnit.MILLISECOND
-            beginning = (topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)
+            beginning = (topic, self.stream_epoch, len(self.sent), unit, ordered_body.encode_none())
             self.writer.write([ordered.encode_beginning(*beginning, number=self.number)])
 
     def plan(self, pattern: AnyPattern, engine: str, *, service: str = "matcher_timing", **more: Any) -> None:

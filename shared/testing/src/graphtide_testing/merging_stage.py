@@ -71,12 +71,12 @@ class Source:
 
     def beat(self, watermark: int) -> None:
         """Write a heartbeat: how far the stream is."""
-        self._write(0, self.newest, watermark, ordered_body.NO_EDGES)
+        self._write(0, self.newest, watermark, ordered_body.encode_none())
 
     def reset(self) -> None:
         """Begin another epoch."""
         self.epoch, self.newest = self.epoch + 1, MIN_EVENT_TIME
-        self._write(0, MIN_EVENT_TIME, MIN_EVENT_TIME, ordered_body.NO_EDGES)
+        self._write(0, MIN_EVENT_TIME, MIN_EVENT_TIME, ordered_body.encode_none())
 
     def write(self, value: bytes | None, headers: tuple[tuple[str, bytes], ...] = ()) -> None:
         """Write anything."""

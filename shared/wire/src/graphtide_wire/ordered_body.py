@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Value
 
-__all__ = ["EVENT", "MADE", "NO_EDGES", "STREAM", "decode", "encode", "last_rows", "rows", "rows_of_vertex"]
+__all__ = ["EVENT", "MADE", "STREAM", "decode", "encode", "encode_none", "last_rows", "rows", "rows_of_vertex"]
 
 _LABEL: Final = pa.dictionary(pa.int32(), pa.utf8())
 _COLUMNS: Final = {
@@ -65,6 +65,14 @@ def encode(columns: Mapping[str, Sequence[Value]]) -> bytes:
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
     return bytes(sink.getvalue().to_pybytes())
+
+
+def encode_none() -> bytes:
+    """Return the body of a record without edges.
+
+    No constant: the first array that pyarrow makes of Python values imports pandas, most of a second, where that is installed.
+    """
+    return encode({name: () for name in _COLUMNS if name not in _AT_TIMES})
 
 
 def decode(body: bytes) -> pa.Table:
@@ -138,7 +146,3 @@ def _fits(given: pa.DataType, asked: pa.DataType) -> bool:
     if pa.types.is_dictionary(given) and pa.types.is_dictionary(asked):
         return bool(given.value_type == asked.value_type)
     return bool(given == asked)
-
-
-NO_EDGES: Final = encode({name: () for name in _COLUMNS if name not in _AT_TIMES})
-"""The body of a record without edges."""

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_NO_ROWS: Final = pa.record_batch([pa.array([], pa.int64())], ["detected_at"])
+# An array of Python values would import pandas, where that is installed, with this module.
+_NO_ROWS: Final = pa.record_batch([pa.nulls(0, pa.int64())], ["detected_at"])
 
 
 class _Head:
