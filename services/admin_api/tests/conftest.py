@@ -133,6 +133,14 @@ def deployment() -> Iterator[Deployment]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def asked_deployment() -> Iterator[Deployment]:
+    """A deployment that tests of a file share. Each registers the same pattern, which is there after the first, and asks."""
+    with over(MemoryLog()) as found:
+        found.until(lambda: found.http.get("/readyz").status_code == 200)
+        yield found
+
+
 @pytest.fixture(scope="session")
 def empty_deployment() -> Iterator[Deployment]:
     """A deployment that tests of refused requests share: nothing is ever registered in it."""

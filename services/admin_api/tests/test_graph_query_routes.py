@@ -81,17 +81,17 @@ SELF = "GRAPH VIEW v AS (\nCONSTRUCT (x)-[:near]->(y)\nMATCH (x)-[:a]->(y) ON v 
     ],
 )
 def test_what_services_do_not_answer_is_refused_with_its_place(
-    deployment: Deployment, text: str, line: int, reason: str, hint: str
+    empty_deployment: Deployment, text: str, line: int, reason: str, hint: str
 ) -> None:
-    answer = register(deployment, text)
+    answer = register(empty_deployment, text)
     problem = answer.json()
     assert (answer.status_code, problem["code"], problem["line"]) == (422, "invalid-pattern", line)
     assert reason in problem["detail"]
     assert problem["source_line"] == text.split("\n")[line - 1]
     assert problem["column"] >= 1
     assert hint in problem.get("hint", "")
-    assert deployment.registered() == []
-    found = deployment.http.post("/api/v1/patterns:validate", json={"text": text}).json()
+    assert empty_deployment.registered() == []
+    found = empty_deployment.http.post("/api/v1/patterns:validate", json={"text": text}).json()
     assert (found["valid"], found["error"]["line"]) == (False, line)
 
 

@@ -198,11 +198,11 @@ def test_a_stream_of_events_where_nothing_comes_gives_signs_of_life(log: MemoryL
 
 
 @pytest.mark.parametrize("place", ["", "1", "a-b", "1-2-3", "-1-2", "1-" + "9" * 30, "²-1"])
-def test_a_place_that_cannot_be_is_refused(deployment: Deployment, place: str) -> None:
-    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+def test_a_place_that_cannot_be_is_refused(asked_deployment: Deployment, place: str) -> None:
+    asked_deployment.http.post("/api/v1/patterns", json={"text": TEXT})
     with pytest.raises(ValueError, match=r"is not a place|cannot be"):
         Place.of(place)
-    answer = deployment.http.get(f"/api/v1/dead-letters/s/{place or '-'}")
+    answer = asked_deployment.http.get(f"/api/v1/dead-letters/s/{place or '-'}")
     assert (answer.status_code, answer.json()["code"]) == (400, "bad-place")
 
 

@@ -93,9 +93,9 @@ def test_dead_letters_of_a_stream_come_page_by_page(deployment: Deployment) -> N
 
 @pytest.mark.parametrize("cursor", ["", "x", "0-1.", "0-1,1-2", "-1-2", "0-1.a"])
 @pytest.mark.parametrize("path", ["/patterns/p/matches?", "/dead-letters?stream=s&"])
-def test_a_cursor_that_is_none_is_refused(deployment: Deployment, path: str, cursor: str) -> None:
-    deployment.http.post("/api/v1/patterns", json={"text": TEXT.format("p")})
-    answer = deployment.http.get(f"/api/v1{path}cursor={cursor}")
+def test_a_cursor_that_is_none_is_refused(asked_deployment: Deployment, path: str, cursor: str) -> None:
+    asked_deployment.http.post("/api/v1/patterns", json={"text": TEXT.format("p")})
+    answer = asked_deployment.http.get(f"/api/v1{path}cursor={cursor}")
     assert (answer.status_code, answer.json()["code"]) == (400, "bad-cursor")
 
 

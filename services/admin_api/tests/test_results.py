@@ -454,10 +454,10 @@ def test_results_come_over_http(deployment: Deployment) -> None:
         ("?time=5", 422, "unknown-parameter"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(deployment: Deployment, query: str, status: int, code: str) -> None:
-    deployment.http.post("/api/v1/patterns", json={"text": QUERY})
-    deployment.write(TOPICS.plans, b"p", None)
-    answer = ask(deployment, query)
+def test_what_cannot_be_asked_is_refused(asked_deployment: Deployment, query: str, status: int, code: str) -> None:
+    asked_deployment.http.post("/api/v1/patterns", json={"text": QUERY})
+    asked_deployment.write(TOPICS.plans, b"p", None)
+    answer = ask(asked_deployment, query)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
 
 

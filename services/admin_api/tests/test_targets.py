@@ -96,17 +96,17 @@ def test_a_target_is_shown_with_its_counts(deployment: Deployment) -> None:
         {"kind": "email", "address": "smtp://93.184.215.14?from=a@b.example&to=c@d.example&tls=none"},
     ],
 )
-def test_a_target_that_cannot_be_is_refused(deployment: Deployment, given: dict[str, str]) -> None:
-    answer = deployment.http.put(PATH, json=HOOK | given)
+def test_a_target_that_cannot_be_is_refused(empty_deployment: Deployment, given: dict[str, str]) -> None:
+    answer = empty_deployment.http.put(PATH, json=HOOK | given)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-target")
-    assert not read_written(deployment)
+    assert not read_written(empty_deployment)
 
 
 @pytest.mark.parametrize(
     "given", [{"secret": "../key"}, {"kind": "pager"}, {"rate": 0}, {"severity": "HIGH"}, {"colour": "red"}]
 )
-def test_a_target_that_is_not_as_described_is_refused(deployment: Deployment, given: dict[str, Any]) -> None:
-    answer = deployment.http.put(PATH, json=HOOK | given)
+def test_a_target_that_is_not_as_described_is_refused(empty_deployment: Deployment, given: dict[str, Any]) -> None:
+    answer = empty_deployment.http.put(PATH, json=HOOK | given)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
 
 
