@@ -99,6 +99,38 @@ def test_iterations_are_counted_by_how_often_their_events_come() -> None:
     assert find(events("SEQ(a:A+, b:B)"), rates(A=0, B=9)) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SEQ(a:A+, b:B) WHERE a.n < b.n",
+        "SEQ(a:A+, b:A, c:A{2,})",
+        f"AND({several(9)})",
+        "SEQ(a:A, b:A, c:A) WHERE a.n < b.n AND b.n < c.n",
+    ],
+)
+def test_what_is_counted_by_arithmetic_raises_no_alarm(text: str) -> None:
+    for statistics in (None, rates(A=100, B=1)):
+        assert find(events(text, "REPORT EXISTS"), statistics) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (("SEQ(a:A+, NOT c:C, b:B)", ""), "because its NOT decides on each match; to have them counted, leave out the NOT"),
+        (("SEQ(a:A+, b:B)", "REPORT DISTINCT"), "because DISTINCT compares matches; to have them counted, leave out DISTINCT"),
+        (("SEQ(a:A+, OR(b:B, SEQ(c:C, d:D)))", ""), "several branches; to have them counted, write a pattern for each branch"),
+        (("SEQ(a:A+, b:B) WHERE sum(a.n) > 3", ""), "because a condition computes over an iteration"),
+        (("SEQ(a:A+, b:B+) WHERE a.n < b.n", ""), "because a condition relates two iterations"),
+    ],
+)
+def test_counts_that_take_a_list_of_matches_say_so_without_statistics(text: tuple[str, str], said: str) -> None:
+    burst = find(events(text[0], f"{text[1] or 'REPORT'} EXISTS"))
+    assert burst is not None
+    assert burst.text.startswith("ten events of 'a' alone complete 1,023 matches")
+    assert said in burst.text
+    assert find(events(text[0].replace("+", "{1,2}"), f"{text[1] or 'REPORT'} EXISTS")) is None
+
+
 def test_a_sentence_says_why_and_what_to_write() -> None:
     burst = find(star(10))
     assert burst is not None
@@ -117,7 +149,7 @@ def test_a_sentence_says_why_and_what_to_write() -> None:
         (star(9), 1_000_000, False),
         (star(9, "REPORT DISTINCT"), 1, False),
         (events(f"AND({several(9)})"), 1_000, True),
-        (events(f"AND({several(9)})", "REPORT EXISTS"), 1, False),
+        (events(f"AND({several(9)}, NOT n:N)", "REPORT EXISTS"), 1, False),
         (events(f"OR(AND({several(9)}), a:B)"), 1, False),
         (rule(9), 1, False),
     ],

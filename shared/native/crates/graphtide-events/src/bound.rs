@@ -132,11 +132,6 @@ impl Stored {
         stored
     }
 
-    /// An instance of single events.
-    pub(crate) fn of_row(vertex: u32, row: &[EdgeRef]) -> Self {
-        Self { vertex, events: row.into(), lengths: SmallVec::new() }
-    }
-
     /// Slots.
     pub(crate) fn slots(&self) -> usize {
         if self.lengths.is_empty() { self.events.len() } else { self.lengths.len() }

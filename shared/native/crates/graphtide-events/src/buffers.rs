@@ -58,6 +58,8 @@ pub(crate) struct Buffers {
     buffers: Vec<Buffer>,
     queues: Vec<Queue>,
     listed: usize,
+    /// By signature: when the newest event came, deleted or not; side by side, since each event asks for many.
+    newest: Vec<Time>,
 }
 
 /// A list by the values that join its events, of one signature.
@@ -90,6 +92,7 @@ impl Buffers {
 
     /// Makes the lists ready once all were asked for.
     pub(crate) fn seal(&mut self) {
+        self.newest.resize(self.buffers.len(), Time::MIN);
         for buffer in &mut self.buffers {
             let lookback = buffer.lookback.max(1).unsigned_abs().checked_next_power_of_two();
             let lookback = lookback.and_then(|lookback| Time::try_from(lookback).ok()).unwrap_or(Time::MAX);
@@ -106,6 +109,7 @@ impl Buffers {
     pub(crate) fn push(&mut self, signature: SignatureId, entry: Entry, events: Events<'_>) {
         let buffer = &mut self.buffers[signature.place()];
         buffer.all.push_back(entry);
+        self.newest[signature.place()] = entry.ts;
         self.listed += 1;
         let place = [entry.event];
         for keyed in &mut buffer.keyed {
@@ -155,10 +159,10 @@ impl Buffers {
         self.buffers[signature.place()].keyed[key.0].lists.get(&hash)
     }
 
-    /// When the newest event of a signature came, deleted or not.
+    /// When the newest event of a signature came, deleted or not; the earliest time there is if none has come.
     #[inline]
-    pub(crate) fn newest(&self, signature: SignatureId) -> Option<Time> {
-        self.buffers[signature.place()].all.back().map(|entry| entry.ts)
+    pub(crate) fn newest(&self, signature: SignatureId) -> Time {
+        self.newest[signature.place()]
     }
 
     /// How long events are kept at most.

@@ -1,11 +1,12 @@
 //! From a plan to what runs: signatures, buffers, and a program for each slot that an event may fill.
 
 use graphtide_engine::expression::Expression;
-use graphtide_graph::Time;
 use graphtide_graph::symbol::SymbolTable;
+use graphtide_graph::{Time, clock};
+use smallvec::SmallVec;
 
 use crate::buffers::Buffers;
-use crate::count::Factors;
+use crate::count::{Counter, is_countable};
 use crate::instances::Instances;
 use crate::plan::{AggregateSpec, PlanSpec, Report, VertexSpec, conjuncts, mask_below, moved, places_of};
 use crate::program::{Absence, Compiler, Parent, Predicate, Program, Shape, Slot, alike, ones, shared};
@@ -20,12 +21,12 @@ pub(crate) struct Vertex {
     pub(crate) arrival: Vec<Program>,
     /// By slot: how instances of any time are found, without those of parents; empty where there are no parents.
     alone: Vec<Program>,
-    /// By slot: children that continue from new instances in which the event fills it, and its slot there.
-    pub(crate) feeds: Vec<Vec<(u32, u8)>>,
+    /// By slot: what the event may fill in children that continue from new instances in which it fills the slot.
+    pub(crate) feeds: Vec<Vec<Target>>,
     /// Patterns that it is a branch of, and which.
     pub(crate) patterns: Vec<(u32, u32)>,
-    /// How its instances are counted, where they need not be listed.
-    pub(crate) factors: Option<Factors>,
+    /// By slot: how its instances are counted; empty where they must be listed.
+    pub(crate) counters: Vec<Counter>,
     pub(crate) mode: Mode,
 }
 
@@ -66,13 +67,32 @@ impl Vertex {
     }
 }
 
-/// A slot that an event may fill.
-#[derive(Clone, Copy, Debug)]
+/// A slot that an event may fill, with what must have come for the others.
+#[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) vertex: u32,
     pub(crate) slot: u8,
     /// Whether others continue from its instances.
     pub(crate) is_inner: bool,
+    within: Time,
+    /// What the other slots ask for, and whether with the event or later.
+    others: SmallVec<[(SignatureId, bool); 3]>,
+}
+
+impl Target {
+    fn new(vertex: u32, slot: u8, is_inner: bool, shape: &Shape) -> Self {
+        let own = &shape.slots[usize::from(slot)];
+        let others = shape.slots.iter().zip(0..).filter(|&(_, other)| other != slot);
+        let others = others.map(|(other, place)| (other.signature, own.after >> place & 1 == 1)).collect();
+        Self { vertex, slot, is_inner, within: shape.within, others }
+    }
+
+    /// Whether events have come that may fill the other slots beside one of now.
+    #[inline]
+    pub(crate) fn is_open(&self, buffers: &Buffers, now: Time) -> bool {
+        let from = clock::subtract(now, self.within);
+        self.others.iter().all(|&(signature, is_later)| buffers.newest(signature) >= if is_later { now } else { from })
+    }
 }
 
 /// A plan, ready to run.
@@ -100,14 +120,14 @@ pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Compiled {
     }
     signatures.seal();
     let patterns = patterns_of(plan);
-    let mut factors = Vec::new();
+    let mut counted = Vec::new();
     for (number, shape) in shapes.iter_mut().enumerate() {
         rivals(shape, &signatures);
-        let found = if only_counts(plan, &patterns[number]) { Factors::of(shape) } else { None };
-        if found.is_some() {
+        let is_counted = only_counts(plan, &patterns[number]) && is_countable(shape);
+        if is_counted {
             shape.parents.clear();
         }
-        factors.push(found);
+        counted.push(is_counted);
     }
     let mut buffers = Buffers::default();
     for (shape, patterns) in shapes.iter().zip(&patterns) {
@@ -122,18 +142,20 @@ pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Compiled {
         instances[parent.vertex].get_or_insert_with(|| Instances::new(of.slots.len(), of.within));
     }
     let mut vertices: Vec<Vertex> = Vec::new();
-    for (((mut shape, spec), patterns), factors) in shapes.into_iter().zip(&plan.vertices).zip(patterns).zip(factors) {
+    for (((mut shape, spec), patterns), is_counted) in shapes.into_iter().zip(&plan.vertices).zip(patterns).zip(counted) {
         let slots = shape.slots.len() as u8;
         let mut compiler = Compiler { buffers: &mut buffers, instances: &mut instances, uses_parents: true };
         let arrival: Vec<Program> = (0..slots).map(|slot| compiler.program(&mut shape, slot)).collect();
         compiler.uses_parents = false;
+        let counters =
+            (0..slots).filter(|_| is_counted).filter_map(|slot| Counter::new(&shape, slot, compiler.buffers)).collect();
         let has_parents = !shape.parents.is_empty();
         let alone = (0..slots).filter(|_| has_parents).map(|slot| compiler.program(&mut shape, slot)).collect();
         let number = vertices.len() as u32;
         for (slot, program) in (0..).zip(&arrival) {
             if let Some((rows, _)) = &program.driver {
                 let place = rows.slots.iter().position(|&other| other == slot).unwrap_or(0);
-                vertices[rows.vertex].feeds[place].push((number, slot));
+                vertices[rows.vertex].feeds[place].push(Target::new(number, slot, true, &shape));
             }
         }
         vertices.push(Vertex {
@@ -143,7 +165,7 @@ pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Compiled {
             arrival,
             alone,
             patterns,
-            factors,
+            counters,
             shape,
         });
     }
@@ -179,7 +201,7 @@ fn targets(vertices: &[Vertex], signatures: usize) -> Vec<Vec<Target>> {
             if program.driver.is_none() {
                 let is_inner = vertex.feeds.iter().any(|feeds| !feeds.is_empty());
                 let signature: SignatureId = vertex.shape.slots[usize::from(slot)].signature;
-                targets[signature.place()].push(Target { vertex: number, slot, is_inner });
+                targets[signature.place()].push(Target::new(number, slot, is_inner, &vertex.shape));
             }
         }
     }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use graphtide_engine::meter::Meter;
-use graphtide_engine::output::Kind;
+use graphtide_engine::output::{Kind, MatchCount};
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use hashbrown::{HashMap, HashSet};
@@ -166,14 +166,14 @@ impl Deferred {
                     group.matches.retain(|(_, stored)| !verifier.has_lost(stored, own.lookback));
                     let Some((branch, witness)) = group.matches.first().cloned() else { continue };
                     let ts = verifier.past.events.store.get(EdgeRef(event)).ts;
-                    let matches = group.matches.len() as u64;
+                    let matches = MatchCount::Small(group.matches.len() as u64);
                     if let Some(out) = &mut out {
                         let header = Header {
                             pattern,
                             branch,
                             kind: Kind::Match,
                             detected_at: until.map_or(ts, |until| until.max(ts)),
-                            count: matches,
+                            count: matches.clone(),
                         };
                         out.push(header, own, witness.slots(), verifier.past.events, |f| witness.each(f));
                     }
@@ -219,7 +219,7 @@ impl Deferred {
                 }
                 (Report::All, None) => {}
                 (Report::All, Some(out)) => {
-                    let header = Header { pattern, branch, kind: Kind::Match, detected_at: settled.0, count: 1 };
+                    let header = Header { pattern, branch, kind: Kind::Match, detected_at: settled.0, count: MatchCount::ONE };
                     out.push(header, own, stored.slots(), verifier.past.events, |f| stored.each(f));
                 }
             }

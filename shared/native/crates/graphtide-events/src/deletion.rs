@@ -6,12 +6,13 @@
 //! Cost: that of finding the matches that have the event.
 
 use graphtide_engine::meter::Meter;
-use graphtide_engine::output::Kind;
+use graphtide_engine::output::{Kind, MatchCount};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::{Time, clock};
 
 use crate::bound::{Bound, Stored};
 use crate::compile::{Compiled, Vertex};
+use crate::count::{Asked, Must};
 use crate::detection::Detection;
 use crate::occurrences::{Header, Occurrences};
 use crate::past::{Gone, Past, Scope, earliest_alive};
@@ -97,7 +98,7 @@ impl Detection {
                     let is_emitted =
                         emitted.report == Report::All && emitted.counts(last) && first >= earliest_alive(now, emitted.lookback);
                     if is_emitted && verifier.is_of_branch(emitted, branch, settled, &stored, bound, meter) {
-                        let header = Header { pattern, branch, kind: Kind::Retract, detected_at: now, count: 1 };
+                        let header = Header { pattern, branch, kind: Kind::Retract, detected_at: now, count: MatchCount::ONE };
                         out.push(header, emitted, stored.slots(), events, |f| stored.each(f));
                     }
                 }
@@ -182,6 +183,12 @@ impl Verifier<'_> {
         let mut has = false;
         for (branch, &number) in (0..).zip(&own.branches) {
             let vertex = &self.vertices[number as usize];
+            if !vertex.counters.is_empty() {
+                if self.counts(vertex, completing, with, (now, own.lookback), meter) {
+                    return true;
+                }
+                continue;
+            }
             let slots = 0..vertex.shape.slots.len() as u8;
             let from = if with.is_some() { earliest_alive(now, own.lookback) } else { Time::MIN };
             if with.is_some_and(|with| self.past.events.store.get(with).ts < from) {
@@ -214,6 +221,39 @@ impl Verifier<'_> {
             }
         }
         false
+    }
+
+    /// As [`has`](Self::has), of a vertex whose instances are counted.
+    fn counts(
+        &self,
+        vertex: &Vertex,
+        completing: EdgeRef,
+        with: Option<EdgeRef>,
+        (now, lookback): (Time, Time),
+        meter: &mut Meter<'_>,
+    ) -> bool {
+        let mut any = |scope: Scope<'_>, must: Must| {
+            let fitting = vertex.counters.iter().zip(0..).filter(|&(_, slot)| self.fits(vertex, slot, completing));
+            fitting.into_iter().any(|(counter, _)| {
+                let asked = Asked { scope: Scope { until: Some(completing), ..scope }, must };
+                let counted = counter.count(&self.past, &vertex.shape, asked, completing, meter);
+                counted.is_some_and(|counted| !counted.count.is_zero())
+            })
+        };
+        if let Some(with) = with {
+            let from = earliest_alive(now, lookback);
+            let is_alive = self.past.events.store.get(with).ts >= from;
+            return is_alive && any(Scope { from, ..Scope::ALL }, Must::Have(with));
+        }
+        if any(Scope::ALL, Must::Nothing) {
+            return true;
+        }
+        // A match that has lost an event counts if it had begun too early to be taken back with it.
+        let mut begins: Vec<Time> = self.past.deletions.values().map(|gone| earliest_alive(gone.at, lookback)).collect();
+        begins.sort_unstable();
+        begins.dedup();
+        let scope = Scope { as_of: Some(completing), ..Scope::ALL };
+        begins.into_iter().any(|begin| any(scope, Must::Begin(begin, lookback)))
     }
 
     /// Whether an instance that begins at a time was not taken back with events of it: those that were deleted came too late

@@ -14,7 +14,7 @@ use graphtide_engine::engine::Usage;
 use graphtide_engine::expression::Bindings;
 use graphtide_engine::limits::Bounds;
 use graphtide_engine::meter::{Meter, Refusal};
-use graphtide_engine::output::Kind;
+use graphtide_engine::output::{Kind, MatchCount};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::{Time, clock};
@@ -22,6 +22,7 @@ use graphtide_graph::{Time, clock};
 use crate::bound::{Bound, Stored};
 use crate::buffers::Entry;
 use crate::compile::{Compiled, Mode, Target, compile};
+use crate::count::Asked;
 use crate::deferred::Deferred;
 use crate::departures::Departures;
 use crate::instances::Instances;
@@ -29,7 +30,6 @@ use crate::occurrences::{Header, Occurrences};
 use crate::past::{Deletions, Past, Scope};
 use crate::pattern::Pattern;
 use crate::plan::{InvalidPlan, PlanSpec};
-use crate::program::Program;
 use crate::returns::Returns;
 use crate::search::Search;
 use crate::signatures::SignatureId;
@@ -169,7 +169,11 @@ impl Detection {
         }
         for &signature in satisfied {
             for number in 0..self.compiled.targets[signature.place()].len() {
-                let Target { vertex, slot, is_inner } = self.compiled.targets[signature.place()][number];
+                let target = &self.compiled.targets[signature.place()][number];
+                if !target.is_open(&self.compiled.buffers, ts) {
+                    continue;
+                }
+                let &Target { vertex, slot, is_inner, .. } = target;
                 if is_inner {
                     self.work.push(Reverse((vertex, slot)));
                 } else {
@@ -212,17 +216,17 @@ impl Detection {
         let Bounds { partial_matches, bytes } = self.options.bounds;
         let program = &vertex.arrival[usize::from(slot)];
         let past = Past { events, buffers, instances, signatures, deletions };
-        if !is_open(program, &past, ts, vertex.shape.within) {
+        let has_rows = |&parent: &usize| past.instances[parent].as_ref().is_some_and(|rows| rows.live() > 0);
+        if !program.needs.iter().all(has_rows) {
             return;
         }
         let is_stored = instances[number].is_some();
-        if let Some(factors) = vertex.factors.as_ref().filter(|_| !is_stored) {
-            let count = factors.count(&past, &vertex.shape, slot, ts);
-            meter.tick(vertex.shape.slots.len() as u32);
-            if count > 0 {
+        if let Some(counter) = vertex.counters.get(usize::from(slot)).filter(|_| !is_stored) {
+            // What was cut is not counted in part.
+            let counted = counter.count(&past, &vertex.shape, Asked::ALL, event, meter);
+            if let Some(counted) = counted.filter(|counted| !counted.count.is_zero()) {
                 for &(pattern, branch) in &vertex.patterns {
-                    let witness = || Stored::of_row(number as u32, &factors.witness(&past, &vertex.shape, slot, event));
-                    tallies.add(pattern, branch, count, witness);
+                    tallies.add(pattern, branch, &counted.count, || counted.witness(number as u32, &vertex.shape));
                 }
             }
             return;
@@ -247,7 +251,7 @@ impl Detection {
                 Mode::Emit if *is_replay => {}
                 Mode::Emit => {
                     counting.for_each(|&(pattern, branch)| {
-                        let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count: 1 };
+                        let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count: MatchCount::ONE };
                         out.push(header, &patterns[pattern as usize], shape.slots.len(), events, |f| {
                             bound.each(shape.lists, f);
                         });
@@ -258,7 +262,7 @@ impl Detection {
                     }
                 }
                 Mode::Tally => counting.for_each(|&(pattern, branch)| {
-                    tallies.add(pattern, branch, 1, || Stored::of(number as u32, shape, bound));
+                    tallies.add(pattern, branch, &MatchCount::ONE, || Stored::of(number as u32, shape, bound));
                 }),
                 Mode::Defer if has_room(rows, deferred) => {
                     deferred.add(Verifier { vertices, patterns, past }, number as u32, bound, event);
@@ -271,12 +275,12 @@ impl Detection {
         Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found }
             .run(program, slot, event);
         if !self.rows.is_empty() {
-            self.store(number, slot, events);
+            self.store(number, slot, ts, events);
         }
     }
 
     /// Stores the new instances of a vertex, and lets its children continue from them.
-    fn store(&mut self, number: usize, slot: u8, events: Events<'_>) {
+    fn store(&mut self, number: usize, slot: u8, now: Time, events: Events<'_>) {
         let Some(instances) = &mut self.compiled.instances[number] else { return };
         let count = self.rows.len() / instances.width();
         instances.add(slot, &self.rows, events, |last| self.buckets.add(last, number as u32));
@@ -285,9 +289,9 @@ impl Detection {
         self.peak = self.peak.max(self.stored + self.deferred.len());
         self.rows.clear();
         self.touched.push(number);
-        for &(child, slot) in &self.compiled.vertices[number].feeds[usize::from(slot)] {
-            self.work.push(Reverse((child, slot)));
-        }
+        let Compiled { vertices, buffers, .. } = &self.compiled;
+        let open = vertices[number].feeds[usize::from(slot)].iter().filter(|target| target.is_open(buffers, now));
+        self.work.extend(open.map(|target| Reverse((target.vertex, target.slot))));
     }
 
     /// Emits what is settled once time is `now`, or at its end.
@@ -352,18 +356,4 @@ impl Detection {
         let instances = self.compiled.instances.get(vertex)?;
         Some(instances.as_ref().map_or((0, 0, 0), |rows| (rows.live(), rows.peak(), rows.created())))
     }
-}
-
-/// Whether what else is needed has come.
-#[inline]
-fn is_open(program: &Program, past: &Past<'_>, now: Time, within: Time) -> bool {
-    if program.driver.is_some() {
-        return true;
-    }
-    let from = clock::subtract(now, within);
-    let has_come = |&(signature, is_later): &(SignatureId, bool)| {
-        past.buffers.newest(signature).is_some_and(|newest| newest >= if is_later { now } else { from })
-    };
-    program.gates.iter().all(has_come)
-        && program.needs.iter().all(|&parent| past.instances[parent].as_ref().is_some_and(|rows| rows.live() > 0))
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use graphtide_engine::output::{Fields, FieldsRef, Kind};
+use graphtide_engine::output::{Fields, FieldsRef, Kind, MatchCount};
 use graphtide_graph::Time;
 use graphtide_graph::key::{IdRef, Key, TextArena};
 use graphtide_graph::store::EdgeRef;
@@ -23,8 +23,8 @@ pub struct Occurrence<'a> {
     pub kind: Kind,
     /// When it was found: the time of its last event, or of the bound that was passed.
     pub detected_at: Time,
-    /// The matches that one event completes; these are the events of one. 1 if all are emitted. At most [`u64::MAX`].
-    pub count: u64,
+    /// The matches that one event completes; these are the events of one. 1 if all are emitted.
+    pub count: &'a MatchCount,
     /// Time of its first event.
     pub first_ts: Time,
     /// Time of its last event.
@@ -79,13 +79,13 @@ impl<'a> Occurrence<'a> {
 }
 
 /// What is reported of an occurrence beside its events.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Header {
     pub(crate) pattern: u32,
     pub(crate) branch: u32,
     pub(crate) kind: Kind,
     pub(crate) detected_at: Time,
-    pub(crate) count: u64,
+    pub(crate) count: MatchCount,
 }
 
 /// When the events of an occurrence came, and which of them was the last.
@@ -130,7 +130,7 @@ impl Occurrences {
     /// Matches that are reported, with those that are only counted, without retractions.
     pub fn matches(&self) -> u64 {
         let emitted = self.headers.iter().filter(|header| header.kind == Kind::Match);
-        emitted.fold(0, |sum, header| sum.saturating_add(header.count))
+        emitted.fold(0, |sum, header| sum.saturating_add(header.count.saturated()))
     }
 
     /// Forgets all.
@@ -150,7 +150,7 @@ impl Occurrences {
 
     /// Reads one.
     pub fn get(&self, place: usize) -> Occurrence<'_> {
-        let Header { pattern, branch, kind, detected_at, count } = self.headers[place];
+        let &Header { pattern, branch, kind, detected_at, ref count } = &self.headers[place];
         let (first_length, first_id, first_field) = if place == 0 { (0, 0, 0) } else { self.ends[place - 1] };
         let (lengths, ids, fields) = self.ends[place];
         let (lengths, types) = (&self.lengths[first_length..lengths], &self.types[first_id..ids]);

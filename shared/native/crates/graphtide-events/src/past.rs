@@ -62,6 +62,18 @@ impl Scope<'_> {
 }
 
 impl Past<'_> {
+    /// Whether an event may be part of what is searched for.
+    #[inline]
+    pub(crate) fn is_of_use(&self, Scope { until, among, as_of, .. }: &Scope<'_>, event: EdgeRef) -> bool {
+        let is_late = until.is_some_and(|until| until != event && !event.is_before(until));
+        let is_other = among.is_some_and(|among| !among.contains(&event));
+        if is_late || is_other {
+            return false;
+        }
+        let gone = if self.deletions.is_empty() { None } else { self.deletions.get(&event.0) };
+        gone.is_none_or(|gone| as_of.is_some_and(|then| then == gone.newest || then.is_before(gone.newest)))
+    }
+
     /// Whether an event that must not come came in the interval of an absence, which is over.
     pub(crate) fn is_blocked(
         &self,

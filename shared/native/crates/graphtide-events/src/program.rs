@@ -95,8 +95,6 @@ impl Shape {
 pub(crate) struct Program {
     /// The parent whose new instances it starts from, and the slot of the event there.
     pub(crate) driver: Option<(Rows, u8)>,
-    /// What must have come, and whether with the event or later.
-    pub(crate) gates: Vec<(SignatureId, bool)>,
     /// Parents that must have instances.
     pub(crate) needs: Vec<usize>,
     pub(crate) steps: Vec<Step>,
@@ -182,12 +180,9 @@ impl Compiler<'_> {
         if draft.open != 0 {
             steps.push(Step::List(self.event(shape, anchor, &mut draft)));
         }
-        let others = (0..shape.slots.len()).filter(|&slot| slot != usize::from(anchor));
-        let own = &shape.slots[usize::from(anchor)];
-        let gates = others.map(|slot| (shape.slots[slot].signature, own.after >> slot & 1 == 1)).collect();
         let needs_parents = self.uses_parents && driver.is_none();
         let needs = shape.parents.iter().filter(|_| needs_parents).map(|parent| parent.vertex).collect();
-        Program { driver, gates, needs, steps }
+        Program { driver, needs, steps }
     }
 
     /// The first parent that has a slot.
@@ -326,7 +321,8 @@ fn joins(shape: &Shape, new: u64, bound: u64) -> Vec<(Expression, Expression)> {
     joins
 }
 
-fn equalities(shape: &Shape, new: u64, bound: u64) -> Vec<(Expression, Expression)> {
+/// What predicates ask to be equal of new places (first) and of bound ones.
+pub(crate) fn equalities(shape: &Shape, new: u64, bound: u64) -> Vec<(Expression, Expression)> {
     let is_in = |side: &Expression, set: u64| places_of(side) != 0 && places_of(side) & !set == 0;
     let sides = |predicate: &Predicate| {
         let (Expression::Compare(Comparison::Equal, operands) | Expression::CompareComputed(Comparison::Equal, operands)) =

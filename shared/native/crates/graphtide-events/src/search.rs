@@ -113,21 +113,7 @@ impl<'a> Search<'a, '_, '_, '_> {
     /// Whether an event may fill a slot, by its type and attributes.
     #[inline]
     fn admits(&self, slot: u8, event: EdgeRef) -> bool {
-        self.is_of_use(event) && !self.is_taken(slot, event)
-    }
-
-    /// Whether an event may be part of what is searched for.
-    #[inline]
-    fn is_of_use(&self, event: EdgeRef) -> bool {
-        let Scope { until, among, as_of, .. } = self.scope;
-        let is_late = until.is_some_and(|until| until != event && !event.is_before(until));
-        let is_other = among.is_some_and(|among| !among.contains(&event));
-        if is_late || is_other {
-            return false;
-        }
-        let deletions = self.past.deletions;
-        let gone = if deletions.is_empty() { None } else { deletions.get(&event.0) };
-        gone.is_none_or(|gone| as_of.is_some_and(|then| then == gone.newest || then.is_before(gone.newest)))
+        self.past.is_of_use(&self.scope, event) && !self.is_taken(slot, event)
     }
 
     /// Whether an event fills a slot already that could be filled by the same.

@@ -1,6 +1,6 @@
 //! Counts the matches that an event completes, for patterns that report counts alone.
 
-use graphtide_engine::output::Kind;
+use graphtide_engine::output::{Kind, MatchCount};
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use hashbrown::HashMap;
@@ -16,7 +16,7 @@ use crate::view::Events;
 struct Tally {
     pattern: u32,
     branch: u32,
-    count: u64,
+    count: MatchCount,
     witness: Stored,
 }
 
@@ -25,7 +25,7 @@ struct Tally {
 pub(crate) struct Emitted {
     pub(crate) ts: Time,
     pub(crate) branch: u32,
-    pub(crate) count: u64,
+    pub(crate) count: MatchCount,
     pub(crate) witness: Stored,
 }
 
@@ -49,14 +49,13 @@ impl Tallies {
     }
 
     /// Counts matches of a pattern.
-    pub(crate) fn add(&mut self, pattern: u32, branch: u32, count: u64, witness: impl FnOnce() -> Stored) {
+    pub(crate) fn add(&mut self, pattern: u32, branch: u32, count: &MatchCount, witness: impl FnOnce() -> Stored) {
         let place = &mut self.places[pattern as usize];
         if *place == NONE {
             *place = self.current.len() as u32;
-            self.current.push(Tally { pattern, branch, count, witness: witness() });
+            self.current.push(Tally { pattern, branch, count: count.clone(), witness: witness() });
         } else {
-            let tally = &mut self.current[*place as usize];
-            tally.count = tally.count.saturating_add(count);
+            self.current[*place as usize].count.add(count);
         }
     }
 
@@ -76,7 +75,7 @@ impl Tallies {
                 continue;
             }
             if let Some(out) = &mut out {
-                let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count };
+                let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count: count.clone() };
                 out.push(header, &patterns[pattern as usize], witness.slots(), events, |f| witness.each(f));
             }
             if may_retract {

@@ -6,7 +6,7 @@
 //! Cost: an entry of a queue an event, then a search.
 
 use graphtide_engine::meter::Meter;
-use graphtide_engine::output::Kind;
+use graphtide_engine::output::{Kind, MatchCount};
 use graphtide_graph::clock;
 use graphtide_graph::store::EdgeRef;
 
@@ -105,7 +105,7 @@ impl Verifier<'_> {
         if let (Some((_, branch, stored)), Some(out), false) = (best, out, meter.is_refused()) {
             let within = self.vertices[stored.vertex as usize].shape.within;
             let detected_at = clock::add(self.past.events.store.get(first).ts, within);
-            let header = Header { pattern, branch, kind: Kind::Timeout, detected_at, count: 1 };
+            let header = Header { pattern, branch, kind: Kind::Timeout, detected_at, count: MatchCount::ONE };
             out.push(header, own, stored.slots(), self.past.events, |f| stored.each(f));
         }
     }

@@ -10,6 +10,7 @@ use graphtide_graph::symbol::SharedSymbols;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::counts::PyCount;
 use crate::fields;
 use crate::records::{PyEdgeBatch, PySymbols};
 
@@ -106,7 +107,7 @@ pub(crate) struct PyOccurrences {
 }
 
 /// Pattern, branch, kind, time, count, types and ids of the events of each slot, and what is returned.
-type OccurrenceRow<'py> = (u32, u32, &'static str, i64, u64, Vec<Vec<(String, String)>>, Vec<Bound<'py, PyAny>>);
+type OccurrenceRow<'py> = (u32, u32, &'static str, i64, PyCount, Vec<Vec<(String, String)>>, Vec<Bound<'py, PyAny>>);
 
 #[pymethods]
 impl PyOccurrences {
@@ -129,7 +130,7 @@ impl PyOccurrences {
             let mut ids = types.into_iter().zip(found.ids().map(|id| id.to_string()));
             let slots = found.lengths.iter().map(|&length| ids.by_ref().take(length as usize).collect()).collect();
             let fields = fields::to_python(py, found.fields)?;
-            Ok((found.pattern, found.branch, found.kind.name(), found.detected_at, found.count, slots, fields))
+            Ok((found.pattern, found.branch, found.kind.name(), found.detected_at, PyCount(found.count.clone()), slots, fields))
         };
         (0..self.inner.len()).map(row).collect()
     }

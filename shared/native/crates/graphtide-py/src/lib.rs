@@ -1,6 +1,7 @@
 //! `graphtide_native._native`: the Python extension. Each module registers its own classes; nothing else lives here.
 
 mod added_fields;
+mod counts;
 mod decode;
 mod errors;
 mod events;

@@ -9,6 +9,7 @@ use graphtide_graph::key::{IdRef, KeyRef};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::counts::PyCount;
 use crate::fields;
 use crate::match_columns::{TableLayout, kinds_of, rows_of};
 
@@ -47,7 +48,7 @@ type IntervalParts = (String, u32, Vec<String>, i64, Option<i64>, u32, Option<Ve
 /// The id of an edge, or the operator that derived it and its ends.
 type StepParts = (Option<String>, Option<(u32, String, String)>);
 
-type OccurrenceParts = (String, Vec<u32>, Vec<(String, bool)>, Option<u64>);
+type OccurrenceParts = (String, Vec<u32>, Vec<(String, bool)>, Option<PyCount>);
 
 type ComponentParts = (Vec<Vec<(String, bool)>>, Vec<Vec<String>>, String, Option<Vec<u32>>, Option<(String, Vec<String>)>);
 
@@ -187,7 +188,7 @@ fn component_parts(component: &ComponentRef<'_>, names: &PatternNames, identity:
 
 fn occurrence_parts(occurrence: &OccurrenceRef<'_>, identity: [u8; 32]) -> OccurrenceParts {
     let (names, ids) = occurrence.events().map(|(name, id)| (u32::from(name), (id.to_string(), id.is_made()))).unzip();
-    (identity.map(char::from).iter().collect(), names, ids, occurrence.counted().map(|counted| counted.count))
+    (identity.map(char::from).iter().collect(), names, ids, occurrence.counted().map(|counted| PyCount(counted.count)))
 }
 
 fn interval_parts(interval: &IntervalRef<'_>, names: &PatternNames, kind: Kind, identity: [u8; 32]) -> IntervalParts {

@@ -5,20 +5,20 @@
 
 use graphtide_graph::key::{IdRef, Key, TextArena};
 
-use super::PatternNames;
 use super::json::{begin_member, write_string};
+use super::{MatchCount, PatternNames};
 
 /// Matches that one event completes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Counted<I> {
-    /// How many there are; at most [`u64::MAX`].
-    pub count: u64,
+    /// How many there are.
+    pub count: MatchCount,
     /// The event.
     pub completed_by: I,
 }
 
 /// An occurrence with its texts in the batch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct OwnedOccurrence {
     /// Where its events begin and end.
     events: (usize, usize),
@@ -31,6 +31,8 @@ pub(super) struct OwnedOccurrences {
     occurrences: Vec<OwnedOccurrence>,
     names: Vec<u8>,
     ids: Vec<Key>,
+    /// Bytes of counts that do not fit a word.
+    large: usize,
 }
 
 /// An occurrence of a batch, by reference.
@@ -38,7 +40,7 @@ pub(super) struct OwnedOccurrences {
 pub struct OccurrenceRef<'a> {
     names: &'a [u8],
     ids: &'a [Key],
-    counted: Option<Counted<Key>>,
+    counted: Option<&'a Counted<Key>>,
     text: &'a TextArena,
 }
 
@@ -57,19 +59,21 @@ impl OwnedOccurrences {
         }
         let counted =
             counted.map(|counted| Counted { count: counted.count, completed_by: text.insert_id(counted.completed_by) });
+        self.large += counted.as_ref().map_or(0, |counted| counted.count.bytes());
         self.occurrences.push(OwnedOccurrence { events: (start, self.ids.len()), counted });
         self.occurrences.len() - 1
     }
 
     /// Reads an occurrence.
     pub fn get<'a>(&'a self, number: usize, text: &'a TextArena) -> OccurrenceRef<'a> {
-        let OwnedOccurrence { events: (start, end), counted } = self.occurrences[number];
-        OccurrenceRef { names: &self.names[start..end], ids: &self.ids[start..end], counted, text }
+        let OwnedOccurrence { events: (start, end), counted } = &self.occurrences[number];
+        let (names, ids) = (&self.names[*start..*end], &self.ids[*start..*end]);
+        OccurrenceRef { names, ids, counted: counted.as_ref(), text }
     }
 
     /// Bytes held, but for texts.
     pub fn bytes(&self) -> usize {
-        self.occurrences.len() * size_of::<OwnedOccurrence>() + self.ids.len() * (size_of::<Key>() + 1)
+        self.occurrences.len() * size_of::<OwnedOccurrence>() + self.ids.len() * (size_of::<Key>() + 1) + self.large
     }
 }
 
@@ -83,7 +87,7 @@ impl<'a> OccurrenceRef<'a> {
     /// How many matches an event completes, and which, where they are counted.
     pub fn counted(&self) -> Option<Counted<IdRef<'a>>> {
         let Counted { count, completed_by } = self.counted?;
-        Some(Counted { count, completed_by: self.text.get_id(completed_by) })
+        Some(Counted { count: count.clone(), completed_by: self.text.get_id(*completed_by) })
     }
 
     /// Writes its members of a JSON object, `events` first, with a comma before each but the first.
@@ -112,9 +116,8 @@ impl<'a> OccurrenceRef<'a> {
         close(open, out);
         out.push(b'}');
         if let Some(counted) = self.counted {
-            let mut digits = itoa::Buffer::new();
             out.extend_from_slice(b",\"count\":");
-            out.extend_from_slice(digits.format(counted.count).as_bytes());
+            counted.count.write(out);
         }
     }
 }

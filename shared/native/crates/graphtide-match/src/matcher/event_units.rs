@@ -340,7 +340,7 @@ impl OwnStore for EventUnit {
             query.reports.count(found.kind);
             matches += u64::from(found.kind == Kind::Match);
             let is_counted = member.is_counted && found.kind != Kind::Timeout;
-            let counted = is_counted.then(|| Counted { count: found.count, completed_by: found.completed_by() });
+            let counted = is_counted.then(|| Counted { count: found.count.clone(), completed_by: found.completed_by() });
             let events = member.branches[found.branch as usize].named(&found);
             let head = (number, found.kind, query.shed || self.guard.shed);
             let times = (found.detected_at, found.first_ts, found.last_ts);

@@ -177,7 +177,7 @@ impl Cells {
             }
         }
         if let Some(counts) = &mut self.counts {
-            counts.append_option(of.counted().map(|counted| counted.count));
+            counts.append_option(of.counted().map(|counted| counted.count.saturated()));
         }
         self.no_changes();
         self.no_result();

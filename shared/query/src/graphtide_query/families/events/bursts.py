@@ -6,7 +6,7 @@ Cost: O(n^2) for n events.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb, factorial, prod
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +25,7 @@ from graphtide_query.estimates.bursts import (
     sentence,
     write_number,
 )
+from graphtide_query.families.events.counting import reason_to_list
 from graphtide_query.symmetry import ColouredGraph
 
 if TYPE_CHECKING:
@@ -40,10 +41,31 @@ _MOST_LISTED: Final = 64
 
 
 def burst_of_events(pattern: EventPattern, known: tuple[StatisticsSnapshot, TimeUnit] | None) -> Burst | None:
-    """Return how many matches one event may complete; None where that is not more than `MOST_MATCHES`."""
+    """Return how many matches one event may complete; None where that is not more than `MOST_MATCHES`, or they are counted."""
+    if pattern.report is not Report.EXISTS:
+        return _of_listed(pattern, known)
+    listed = reason_to_list(pattern)
+    if listed is None:
+        return None
+    found = _of_listed(pattern, known) or _of_ten(pattern)
+    reason, instead = listed
+    text = f"REPORT EXISTS finds them one by one, because {reason}; to have them counted, {instead}"
+    return None if found is None else replace(found, text=f"{found.text}; {text}")
+
+
+def _of_listed(pattern: EventPattern, known: tuple[StatisticsSnapshot, TimeUnit] | None) -> Burst | None:
     if known is None:
         return _of_events(pattern)
     return _of_lists(pattern, *known) or _of_events(pattern) or _of_rates(pattern, *known)
+
+
+def _of_ten(pattern: EventPattern) -> Burst | None:
+    """Return how many lists an iteration without a bound makes of ten events; None where there is none."""
+    if pattern.selection is Selection.NEXT:
+        return None
+    name = next((each.name for each in positive_events(pattern.root) if each.repeat and each.repeat.most is None), None)
+    text = f"ten events of {name!r} alone complete 1,023 matches, since {name!r} is every set of them"
+    return None if name is None else Burst(1_023, 1, text)
 
 
 def _of_events(pattern: EventPattern) -> Burst | None:
@@ -68,7 +90,7 @@ def _of_events(pattern: EventPattern) -> Burst | None:
 
 def _of_lists(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeUnit) -> Burst | None:
     """Return the same of the iteration with the most lists, by how often its events come; where conditions read it, None."""
-    if pattern.selection is Selection.NEXT or pattern.partition or pattern.report is Report.EXISTS or statistics.rate <= 0:
+    if pattern.selection is Selection.NEXT or pattern.partition or statistics.rate <= 0:
         return None
     from graphtide_query.families.events.rates import Rates  # noqa: PLC0415 - who knows no statistics does without
 
@@ -82,9 +104,10 @@ def _of_lists(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
         there = min(_MOST_LISTED, int(events))
         lists = sum(comb(there, size) for size in range(event.repeat.least, min(there, event.repeat.most or there) + 1))
         if lists > MOST_MATCHES:
+            or_exists = "" if pattern.report is Report.EXISTS else " or REPORT EXISTS"
             text = (
                 f"one record may complete {write_number(lists)} matches: {event.name!r} is every set of some {int(events):,} "
-                "events in its time; write SKIP TILL NEXT or REPORT EXISTS, a shorter WITHIN, or PARTITION BY an attribute"
+                f"events in its time; write SKIP TILL NEXT{or_exists}, a shorter WITHIN, or PARTITION BY an attribute"
             )
             found.append(Burst(lists, 1, text))
     return max(found, key=lambda each: each.matches, default=None)
@@ -101,7 +124,7 @@ def _of_rates(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
 
     events, joined = positive_events(pattern.root), fan_out.is_joined(pattern.predicates)
     is_plain = not any(event.repeat for event in events) and next(choices(pattern.root), None) is None
-    if not is_plain or joined or pattern.partition or pattern.report is Report.EXISTS or statistics.rate <= 0:
+    if not is_plain or joined or pattern.partition or statistics.rate <= 0:
         return None
     rates, ticks = Rates(statistics), int(pattern.within.ticks(unit))
     each = {event.name: rates.events(() if event.type is None else (event.type,), ticks) for event in events}
