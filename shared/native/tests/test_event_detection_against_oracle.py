@@ -14,10 +14,13 @@ from graphtide_core.event_expression import And, Not, QueryEvent, Repeat, Seq
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId, PatternName, StreamName
 from graphtide_core.pattern import Report
+from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_native.event_detection import EventDetector
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_query.families.events.builders import BUILDERS, aggregate
+from graphtide_query.families.events.units import join_units, units
+from graphtide_query.families.planner_options import AUTO
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.parsing import parse_matched
 from graphtide_testing.records import events_to_json_lines
@@ -41,7 +44,7 @@ ATTRIBUTES: Final = (*EVENT_ATTRIBUTES, "absent")
 ALL: Final = EventPatternShape(once=False)
 PLAIN: Final = replace(ALL, groups=(Seq, Seq, And), iterations=False, partition=False, exists=False, timeouts=False)
 SMALL: Final = replace(ALL, max_events=3)
-SHARING: Final = tuple(sorted(BUILDERS))
+SHARING: Final = (AUTO, *sorted(BUILDERS))
 
 
 @dataclass(slots=True)
@@ -51,6 +54,7 @@ class Side:
     patterns: dict[str, EventPattern]
     builder: str = "none"
     may_change: bool = False
+    statistics: StatisticsSnapshot = field(default_factory=StatisticsSnapshot)
     detector: EventDetector = field(init=False)
     oracles: dict[str, EventOracle] = field(init=False)
     _records: list[Event] = field(default_factory=list)
@@ -60,7 +64,7 @@ class Side:
     def __post_init__(self) -> None:
         """Let both begin."""
         asked, symbols = list(self.patterns.values()), Symbols()
-        plan = aggregate(asked, self.builder)
+        plan = join_units(units(asked, self.builder, statistics=self.statistics))
         self.detector = EventDetector(plan, asked, symbols, ATTRIBUTES, may_change=self.may_change)
         self.oracles = {name: EventOracle(pattern) for name, pattern in self.patterns.items()}
         self._decoder = JsonLinesDecoder(symbols, ATTRIBUTES, {})
@@ -340,6 +344,20 @@ def test_what_began_a_match_that_was_retracted_has_no_timeout(report: Report, pl
 @given(patterns=families(SMALL), records=event_streams(SMALL.stream))
 def test_patterns_that_share_sub_patterns(builder: str, patterns: list[EventPattern], records: tuple[Event, ...]) -> None:
     assert_equal_after_every_record(Side(name_patterns(patterns), builder), records)
+
+
+@given(
+    patterns=families(SMALL),
+    records=event_streams(SMALL.stream),
+    rates=st.fixed_dictionaries({kind: st.sampled_from((1, 20, 400, 8_000)) for kind in SMALL.stream.types}),
+)
+def test_whatever_sharing_is_estimated_to_pay_the_matches_are_the_same(
+    patterns: list[EventPattern], records: tuple[Event, ...], rates: dict[str, int]
+) -> None:
+    window = TimeRange(EventTime(0), EventTime(100))
+    types = {EdgeType(None, kind, None): rate for kind, rate in rates.items()}
+    statistics = StatisticsSnapshot(window=window, edges=sum(rates.values()), types=types)
+    assert_equal_after_every_record(Side(name_patterns(patterns), AUTO, statistics=statistics), records)
 
 
 # Ids that are used again do not identify which of two events completed a match.

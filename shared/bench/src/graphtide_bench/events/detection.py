@@ -1,6 +1,6 @@
 """How fast event patterns are detected, by how many there are: readings of road sensors, and sequences of slow ones.
 
-`python -m graphtide_bench.events.detection [--patterns 1,10,100,1000] [--builder casem+dce] [--days 1] [--seed 7]
+`python -m graphtide_bench.events.detection [--patterns 1,10,100,1000] [--builder auto] [--days 1] [--seed 7]
 [--repeats 5]`
 
 The stream imitates a city's traffic. Each sensor reports a speed once in five minutes, a jam lasts for about half an hour, and
@@ -31,7 +31,9 @@ from graphtide_native.event_detection import EventDetector
 from graphtide_native.records import CsvDecoder, Symbols
 from graphtide_native.spec import columns
 from graphtide_query import parse
-from graphtide_query.families.events.builders import BUILDERS, aggregate
+from graphtide_query.families.events.builders import BUILDERS
+from graphtide_query.families.events.units import join_units, units
+from graphtide_query.families.planner_options import AUTO
 
 from graphtide_bench.frame.machine import resident_bytes
 from graphtide_bench.frame.runs import Spread
@@ -64,7 +66,7 @@ def main() -> None:
     """Measure, and show a row for each count of patterns; or write what is measured."""
     script = Script(__file__, __doc__)
     script.option("--patterns", default="1,10,100,1000")
-    script.option("--builder", choices=sorted(BUILDERS), default="casem+dce")
+    script.option("--builder", choices=[AUTO, *BUILDERS], default=AUTO)
     script.option("--days", type=int, default=1)
     script.option("--seed", type=int, default=7)
     script.option("--repeats", type=int, default=5)
@@ -129,7 +131,7 @@ def measure(count: int, builder: str, seed: int, stream: bytes, repeats: int) ->
     """Measure so many patterns over a stream, and return what was measured."""
     patterns = [each for each in parse(texts(count, seed, PATTERN)) if isinstance(each, EventPattern)]
     before, begun = resident_bytes(), time.process_time()
-    plan = aggregate(patterns, builder, unit=TimeUnit.MILLISECOND)
+    plan = join_units(units(patterns, builder, unit=TimeUnit.MILLISECOND))
     planned_s = time.process_time() - begun
     symbols, read = Symbols(), columns(patterns)
     decoder = CsvDecoder(symbols, read, {})

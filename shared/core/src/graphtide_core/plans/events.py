@@ -23,6 +23,7 @@ from graphtide_core.plans.engines import AGGREGATION
 if TYPE_CHECKING:
     from graphtide_core.event_expression import Repeat
     from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.plans.assigned import Candidate
     from graphtide_core.predicate import Expression
     from graphtide_core.time import Duration
 
@@ -164,10 +165,14 @@ class Grouping(AssignedPlan):
 
 @dataclass(frozen=True, slots=True)
 class EventUnit:
-    """Event patterns that one plan matches; those of its branches are in their order."""
+    """Event patterns that one plan matches; those of its branches are in their order.
+
+    `considered` are the estimated costs of sharing and of each pattern alone, the cheaper first; empty if there was no choice.
+    """
 
     patterns: tuple[EventPattern, ...]
     aggregation: AggregationPlan
+    considered: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

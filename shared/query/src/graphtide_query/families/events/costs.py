@@ -5,8 +5,7 @@ its parents' instances and the events of its other slots, the rarest first. Each
 comes. So an event of the stream brings all of a vertex's time through the number of events in that time. What passes is stored
 if others continue from it. Sharing saves because it is stored once, and costs because it is stored at all.
 
-A pattern that asks for counts alone, and whose slots are related by their order only, is counted in its events, whatever is
-shared.
+A pattern that asks for counts alone is counted in its events, whatever is shared, if it is countable.
 
 Weights are of the size of what the native detection takes on sequences of three generated readings
 (`graphtide_bench.events.plans`), no fit. What share of events a condition lets through is not known, and guessed. If it is far
@@ -15,15 +14,15 @@ less, patterns of many slots are estimated far too dear. Sharing, which seems to
 
 from __future__ import annotations
 
-from itertools import accumulate, combinations
+from itertools import accumulate
 from operator import mul
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.pattern import Report
-from graphtide_core.predicate import variables
 
 from graphtide_query.estimates.cost import Cost, Part, format_number
 from graphtide_query.estimates.cost_model import MOST
+from graphtide_query.families.events.counting import is_countable
 from graphtide_query.families.events.forms import Forms
 from graphtide_query.families.events.rates import Rates
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.event_pattern import EventPattern
-    from graphtide_core.plans.events import AggregationPlan, SubPattern
+    from graphtide_core.plans.events import AggregationPlan
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
@@ -41,6 +40,9 @@ LOOK: Final = 15.0
 """Nanoseconds for an event or an instance that is looked at."""
 STORE: Final = 120.0
 """Nanoseconds for an instance that is stored, from which others continue, and which is forgotten when its time is over."""
+
+HAND: Final = 3.0
+"""Nanoseconds for an instance that is handed on to one of the sub-patterns that extend it."""
 
 KEEP: Final = 250.0
 """Nanoseconds for an event that a unit asks for, and keeps for as long as it is of use."""
@@ -61,6 +63,18 @@ class Size(NamedTuple):
     events: float
     is_counted: bool
 
+    def thinned(self, share: float) -> Size:
+        """Return the size if that share of events filled each slot."""
+        instances = self.instances * share ** len(self.fillings)
+        return self._replace(instances=instances, fillings=tuple(share * each for each in self.fillings))
+
+
+SAVING: Final = 0.1
+"""The share of the cost that sharing must save by the estimate, which does not know what conditions let through."""
+
+RARE: Final = 0.01
+"""The share of the estimated events that fill a slot where conditions let through far fewer than guessed."""
+
 
 def sizes(
     plan: AggregationPlan, patterns: Sequence[EventPattern], unit: TimeUnit, statistics: StatisticsSnapshot
@@ -72,60 +86,69 @@ def sizes(
     forms, rates = Forms(unit), Rates(statistics)
     reported: dict[int, bool] = {}
     for pattern, branches in zip(patterns, plan.branches, strict=True):
+        only_counts = pattern.report is Report.EXISTS and len(branches) == 1 and not pattern.is_distinct
         for branch in branches:
-            reported[branch.vertex] = reported.get(branch.vertex, True) and pattern.report is Report.EXISTS
+            reported[branch.vertex] = reported.get(branch.vertex, True) and only_counts
     found = []
     for place, vertex in enumerate(plan.vertices):
         form, keys = forms.of(vertex.sub_pattern)
         fillings = tuple(rates.fillings(forms, form, key) for key in keys)
-        is_counted = reported.get(place, False) and _is_independent(vertex.sub_pattern)
+        is_counted = reported.get(place, False) and is_countable(vertex.sub_pattern)
         found.append(Size(rates.instances(forms, form), fillings, rates.stream(form.within), is_counted))
     return tuple(found)
 
 
-def _is_independent(sub_pattern: SubPattern) -> bool:
-    """Return whether the slots of a sub-pattern fall into sequences that have nothing to do with each other."""
-    slots, order = sub_pattern.slots, sub_pattern.order
-    beside = [
-        {other for other in range(len(slots)) if other == slot or (slot, other) in order or (other, slot) in order}
-        for slot in range(len(slots))
-    ]
-    return (
-        not sub_pattern.absences
-        and not sub_pattern.partition
-        and all(slot.types and slot.repeat is None for slot in slots)
-        and all(len(variables(predicate)) == 1 for predicate in sub_pattern.predicates)
-        and all(set(one.types).isdisjoint(other.types) for one, other in combinations(slots, 2))
-        and all(beside[other] == own for own in beside for other in own)
-    )
+class Work(NamedTuple):
+    """What a vertex does for an event of the stream: slots that take it, what is looked at, what is stored and handed on."""
+
+    taken: float
+    looked: float
+    stored: float = 0.0
+    handed: float = 0.0
+
+    @property
+    def nanoseconds(self) -> float:
+        """Estimated time."""
+        return self.taken * TAKE + self.looked * LOOK + self.stored * STORE + self.handed * HAND
+
+
+def work(own: Size, differential: Sequence[int], inherited: Sequence[Size], children: int) -> Work:
+    """Estimate the work of a vertex; `differential` are its slots that no parent fills, `inherited` what its parents have.
+
+    Complexity: O(slots * log(slots)).
+    """
+    if own.is_counted and not children:
+        took = sum(own.fillings) / own.events
+        return Work(took, took * sum(own.fillings))
+    slots = [own.fillings[slot] for slot in differential]
+    inputs = sorted([*(parent.instances for parent in inherited), *slots])
+    looked = min(MOST, sum(accumulate(inputs[:-1], mul)) + own.instances) / own.events
+    stored = own.instances / own.events if children else 0.0
+    return Work(sum(slots) / own.events, looked, stored, stored * children)
 
 
 def cost(plan: AggregationPlan, alive: Sequence[Size]) -> Cost:
     """Estimate what a plan costs, of whose vertices so much is alive. Complexity: O(vertices * slots)."""
     reported = {branch.vertex for branches in plan.branches for branch in branches}
-    extended: set[int] = set()
-    taken = looked = stored = partial = 0.0
+    children = [0] * len(plan.vertices)
+    found: list[Work] = []
+    partial = 0.0
     for place in reversed(range(len(plan.vertices))):
         vertex, own = plan.vertices[place], alive[place]
-        if place not in reported and place not in extended:
+        if place not in reported and not children[place]:
             continue
-        if own.is_counted and place not in extended:
-            took = sum(own.fillings) / own.events
-            looked += took * sum(own.fillings)
-        else:
-            slots = [own.fillings[slot] for slot in vertex.differential]
-            inputs = sorted([*(alive[parent.vertex].instances for parent in vertex.parents), *slots])
-            took = sum(slots) / own.events
-            looked += min(MOST, sum(accumulate(inputs[:-1], mul)) + own.instances) / own.events
-            extended.update(parent.vertex for parent in vertex.parents)
-        taken += took
-        if place in extended:
-            stored += own.instances / own.events
+        inherited = () if own.is_counted and not children[place] else vertex.parents
+        for parent in inherited:
+            children[parent.vertex] += 1
+        found.append(work(own, vertex.differential, [alive[parent.vertex] for parent in inherited], children[place]))
+        if children[place]:
             partial = min(MOST, partial + own.instances)
+    taken, looked, stored, handed = (sum(each) for each in zip(*found, strict=True)) if found else (0.0,) * 4
     parts = (
         Part(taken * TAKE, f"the {format_number(taken)} slots that take an event"),
         Part(looked * LOOK, f"the {format_number(looked)} events and instances that are looked at for one"),
         Part(stored * STORE, f"the {format_number(stored)} instances that are stored for one"),
+        Part(handed * HAND, f"the {format_number(handed)} sub-patterns that these are handed on to"),
     )
     return Cost(parts, partial)
 

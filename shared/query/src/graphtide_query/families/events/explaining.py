@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphtide_core.plans import AGGREGATION
+from graphtide_core.plans import AGGREGATION, Grouping
 
+from graphtide_query.estimates.cost import format_number
 from graphtide_query.explanation import Explanation
 from graphtide_query.families.events.grouping import unit_of
 from graphtide_query.families.events.nodes import nodes
@@ -14,7 +15,7 @@ from graphtide_query.families.events.nodes import nodes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from graphtide_core.plans import EventPlan, GroupedPlan
+    from graphtide_core.plans import Candidate, EventPlan, GroupedPlan
     from graphtide_core.plans.events import AggregationPlan
     from graphtide_core.time import TimeUnit
 
@@ -33,7 +34,12 @@ def explain_units(plans: Iterable[EventPlan], seen: Iterable[Seen | None], unit_
         names = [pattern.name for pattern in unit.patterns]
         known = [each for _, each in members if each is not None]
         actuals = {name: actual for each in known for name, actual in each.actuals.items()}
-        yield explain_events(unit.aggregation, names, actuals, unit_funnel(names) if known else None)
+        found = explain_events(unit.aggregation, names, actuals, unit_funnel(names) if known else None)
+        if unit.considered:
+            estimates = (f"{_builder(each)} {format_number(each.nanoseconds)} ns an event" for each in unit.considered)
+            settings = {**found.settings, "considered": ", ".join(estimates)}
+            found = replace(found, settings=settings, considered=unit.considered)
+        yield found
 
 
 def explain_events(
@@ -53,6 +59,10 @@ def explain_events(
     shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
     settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
     return Explanation("event patterns", AGGREGATION, settings, nodes(plan, patterns, actuals or {}), trace=trace)
+
+
+def _builder(considered: Candidate) -> str:
+    return considered.physical.builder if isinstance(considered.physical, Grouping) else considered.physical.name
 
 
 def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:

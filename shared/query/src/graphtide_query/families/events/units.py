@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.plans import Candidate, Grouping
 from graphtide_core.plans.events import AggregationPlan
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.families.events.budget import AggregationBudget
 from graphtide_query.families.events.builders import aggregate
-from graphtide_query.families.events.costs import cost, sizes
+from graphtide_query.families.events.costs import RARE, SAVING, cost, sizes
+from graphtide_query.families.events.cuts import cut_what_does_not_pay
 from graphtide_query.families.events.pruning import renumber
 from graphtide_query.families.planner_options import AUTO
 
@@ -40,11 +42,13 @@ class PatternUnit:
         patterns: their places among all that were planned, ascending; the plan's are in their order.
         plan: how they are matched.
         cost: what that is estimated to cost.
+        alone: nanoseconds for an event of the stream if each pattern were matched alone.
     """
 
     patterns: tuple[int, ...]
     plan: AggregationPlan
     cost: Cost
+    alone: float
 
 
 def units(
@@ -60,8 +64,8 @@ def units(
 
     Args:
         patterns: of one stream.
-        builder: one of `BUILDERS`, whose sharing is taken as it is. Or `AUTO`, the best one's where that is cheaper than the
-            patterns of a unit alone.
+        builder: one of `BUILDERS`, whose sharing is taken as it is. Or `AUTO`: of the best one's the sharing that pays, where
+            that is cheaper than the patterns of a unit alone.
         unit: of the stream's time.
         statistics: of the stream.
         budget: what building may spend.
@@ -75,15 +79,18 @@ def units(
     name = BEST if builder == AUTO else builder
     plan = aggregate(patterns, name, unit=unit, statistics=statistics, budget=budget, seed=seed)
     alive = sizes(plan, patterns, unit, statistics)
+    if builder == AUTO:
+        plan, (alive, _) = cut_what_does_not_pay(plan, (alive, tuple(each.thinned(RARE) for each in alive)))
     apart = replace(plan, vertices=tuple(replace(vertex, parents=()) for vertex in plan.vertices), builder="none")
     found: list[PatternUnit] = []
     for members in _sharing(plan, range(len(patterns))):
         together = _unit(plan, alive, members)
-        alone: list[PatternUnit] = []
-        if builder == AUTO and len(members) > 1:
-            alone = [_unit(apart, alive, same) for same in _sharing(apart, members)]
-        is_cheaper = not alone or together.cost.nanoseconds < sum(each.cost.nanoseconds for each in alone)
-        found += [together] if is_cheaper else alone
+        if builder != AUTO or len(members) == 1:
+            found.append(together)
+            continue
+        alone = [_unit(apart, alive, same) for same in _sharing(apart, members)]
+        nanoseconds = sum(each.cost.nanoseconds for each in alone)
+        found += [replace(together, alone=nanoseconds)] if together.cost.nanoseconds < (1 - SAVING) * nanoseconds else alone
     return tuple(sorted(found, key=lambda each: each.patterns))
 
 
@@ -106,6 +113,20 @@ def join_units(found: Sequence[PatternUnit]) -> AggregationPlan:
     return AggregationPlan(tuple(vertices), in_order, builders.pop() if len(builders) == 1 else BEST)
 
 
+def considered(found: Sequence[PatternUnit]) -> tuple[Candidate, ...]:
+    """Return what the units are estimated to cost, and the patterns alone, the cheaper first; nothing of one pattern."""
+    if sum(len(each.patterns) for each in found) < 2:
+        return ()
+    shared = Candidate(
+        Grouping(AUTO),
+        sum(each.cost.nanoseconds for each in found),
+        sum(each.cost.partial_matches for each in found),
+        f"{sum(len(each.patterns) for each in found if len(each.patterns) > 1):,} patterns share sub-patterns",
+    )
+    alone = Candidate(Grouping("none"), sum(each.alone for each in found), 0.0, "nothing is stored")
+    return tuple(sorted((shared, alone), key=lambda each: each.nanoseconds))
+
+
 def _unit(plan: AggregationPlan, alive: Sequence[Size], members: Sequence[int]) -> PatternUnit:
     """Return the unit of some patterns of a plan, with the vertices that they need."""
     own = replace(plan, branches=tuple(plan.branches[member] for member in members))
@@ -119,7 +140,8 @@ def _unit(plan: AggregationPlan, alive: Sequence[Size], members: Sequence[int]) 
     kept = sorted(needed)
     parents = {vertex: plan.vertices[vertex].parents for vertex in kept}
     cut = renumber(own, {vertex: place for place, vertex in enumerate(kept)}, parents)
-    return PatternUnit(tuple(members), cut, cost(cut, [alive[vertex] for vertex in kept]))
+    estimated = cost(cut, [alive[vertex] for vertex in kept])
+    return PatternUnit(tuple(members), cut, estimated, estimated.nanoseconds)
 
 
 def _sharing(plan: AggregationPlan, patterns: Iterable[int]) -> Iterator[list[int]]:
