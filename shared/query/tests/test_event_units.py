@@ -21,7 +21,7 @@ from graphtide_query.families.events.builders import BUILDERS, aggregate
 from graphtide_query.families.events.costs import cost, sizes
 from graphtide_query.families.events.explaining import explain_units
 from graphtide_query.families.events.planning import plan_events
-from graphtide_query.families.events.units import considered, units
+from graphtide_query.families.events.units import estimate_sharing, units
 from graphtide_query.families.planner_options import PlannerOptions
 from graphtide_testing.event_workloads import random_patterns
 from hypothesis import given
@@ -176,7 +176,7 @@ def test_only_the_sub_patterns_that_pay_are_stored() -> None:
 def test_the_estimates_of_sharing_and_of_each_alone_are_considered() -> None:
     types = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     patterns = [seq(f"p{last}", f"ABCD{last}") for last in types[4:]]
-    found = considered(units(patterns, statistics=make_statistics(types, 6)))
+    found = estimate_sharing(units(patterns, statistics=make_statistics(types, 6)))
     assert [each.physical for each in found] == [Grouping("auto"), Grouping("none")]
     assert found[0].nanoseconds < found[1].nanoseconds
     assert found[0].reason == "22 patterns share sub-patterns"

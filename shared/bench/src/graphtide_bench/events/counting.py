@@ -1,7 +1,7 @@
 """How long `REPORT EXISTS` takes to count: iterations, events of one type, and conditions between neighbours.
 
-`python -m graphtide_bench.events.counting [--repeats 3]` reports a row for each workload: the processor time of the fastest run
-over all records, decoded beforehand, and the digits of the last count.
+`python -m graphtide_bench.events.counting [--repeats 3]` reports a row for each workload. It has the processor time of the
+fastest run over all records, which are decoded beforehand, and the digits of the last count.
 """
 
 from __future__ import annotations

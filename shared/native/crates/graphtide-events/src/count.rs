@@ -1,8 +1,8 @@
 //! How many instances an event completes, counted without listing them.
 //!
-//! The event and a few others are tried one by one, so that each predicate relates what is tried to one slot alone, or two
-//! neighbours of a chain. What is left falls into parts that nothing relates: no order, no event that could fill slots of
-//! both. The counts of parts are multiplied, those of what is tried are added. All other events lie in the time before the
+//! The event and a few others are tried one by one. So each predicate that is left relates what is tried to one slot alone,
+//! or two neighbours of a chain. What is left falls into parts that nothing relates: no order, no event that could fill slots
+//! of both. The counts of parts are multiplied, those of what is tried are added. All other events lie in the time before the
 //! event, whatever is chosen for the rest, so no part narrows the time of another.
 //! Cost: of each combination that is tried, O(log events) for a slot alone, else that of a [chain](chain) or of
 //! [states](states).

@@ -1,8 +1,8 @@
 //! Counts the instances of single slots, each after the one before, where predicates relate neighbours at most.
 //!
-//! Of each event of a slot it is counted how many beginnings of the chain end with it. That is the sum over the events of the
-//! slot before that are no later and that the predicate admits: a running total, or a sum over a range of values. Values are
-//! put in order first, so such a sum takes a tree of partial sums.
+//! Of each event of a slot it is counted how many beginnings of the chain end with it. They are summed over the events of the
+//! slot before that are no later and that the predicate admits. That is a running total, or a sum over a range of values.
+//! Values are put in order first, so such a sum takes a tree of partial sums.
 //! Cost: O(events) sums a slot, and O(events · log(events)) where a predicate compares. Where events of one time fit several
 //! slots, the ways through them are walked one by one.
 

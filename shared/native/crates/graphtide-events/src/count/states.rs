@@ -1,8 +1,8 @@
 //! Counts the instances of slots in any order, with lists and events that several slots may take.
 //!
-//! A state says how many events each slot has: of a single event one or none, of a list up to its bound, or up to what is
-//! enough. Events are taken in the order of the stream, and of each state it is counted how many ways lead to it: each event
-//! is left out, or goes into a slot. Order concerns times, and equal times are in order. So a state must have what its order
+//! A state says how many events each slot has. A single event has one or none, a list has some up to its bound, or up to what
+//! is enough. Events are taken in the order of the stream, and each is left out or goes into a slot. Of each state it is
+//! counted how many ways lead to it. Order concerns times, and equal times are in order. So a state must have what its order
 //! asks for once the last event of a time was taken. From then on a list takes no more if a slot after it has begun: it is
 //! sealed.
 //! Cost: O(events · states · slots) sums. A chain of n slots has n + 1 states, n slots in no order have 2^n.

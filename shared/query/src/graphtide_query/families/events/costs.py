@@ -98,7 +98,7 @@ def sizes(
     return tuple(found)
 
 
-class Work(NamedTuple):
+class VertexWork(NamedTuple):
     """What a vertex does for an event of the stream: slots that take it, what is looked at, what is stored and handed on."""
 
     taken: float
@@ -112,26 +112,26 @@ class Work(NamedTuple):
         return self.taken * TAKE + self.looked * LOOK + self.stored * STORE + self.handed * HAND
 
 
-def work(own: Size, differential: Sequence[int], inherited: Sequence[Size], children: int) -> Work:
+def estimate_work(own: Size, differential: Sequence[int], inherited: Sequence[Size], children: int) -> VertexWork:
     """Estimate the work of a vertex; `differential` are its slots that no parent fills, `inherited` what its parents have.
 
     Complexity: O(slots * log(slots)).
     """
     if own.is_counted and not children:
         took = sum(own.fillings) / own.events
-        return Work(took, took * sum(own.fillings))
+        return VertexWork(took, took * sum(own.fillings))
     slots = [own.fillings[slot] for slot in differential]
     inputs = sorted([*(parent.instances for parent in inherited), *slots])
     looked = min(MOST, sum(accumulate(inputs[:-1], mul)) + own.instances) / own.events
     stored = own.instances / own.events if children else 0.0
-    return Work(sum(slots) / own.events, looked, stored, stored * children)
+    return VertexWork(sum(slots) / own.events, looked, stored, stored * children)
 
 
 def cost(plan: AggregationPlan, alive: Sequence[Size]) -> Cost:
     """Estimate what a plan costs, of whose vertices so much is alive. Complexity: O(vertices * slots)."""
     reported = {branch.vertex for branches in plan.branches for branch in branches}
     children = [0] * len(plan.vertices)
-    found: list[Work] = []
+    found: list[VertexWork] = []
     partial = 0.0
     for place in reversed(range(len(plan.vertices))):
         vertex, own = plan.vertices[place], alive[place]
@@ -140,7 +140,7 @@ def cost(plan: AggregationPlan, alive: Sequence[Size]) -> Cost:
         inherited = () if own.is_counted and not children[place] else vertex.parents
         for parent in inherited:
             children[parent.vertex] += 1
-        found.append(work(own, vertex.differential, [alive[parent.vertex] for parent in inherited], children[place]))
+        found.append(estimate_work(own, vertex.differential, [alive[parent.vertex] for parent in inherited], children[place]))
         if children[place]:
             partial = min(MOST, partial + own.instances)
     taken, looked, stored, handed = (sum(each) for each in zip(*found, strict=True)) if found else (0.0,) * 4

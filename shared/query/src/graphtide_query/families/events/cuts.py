@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.plans.events import Parent
 
-from graphtide_query.families.events.costs import SAVING, work
+from graphtide_query.families.events.costs import SAVING, estimate_work
 from graphtide_query.families.events.pruning import renumber
 
 if TYPE_CHECKING:
@@ -94,4 +94,6 @@ class _Cuts:
         parents, own = self.parents[vertex], alive[vertex]
         filled = {slot for parent in parents for slot in parent.slots}
         differential = [slot for slot in range(len(own.fillings)) if slot not in filled]
-        return work(own, differential, [alive[parent.vertex] for parent in parents], len(self.children[vertex])).nanoseconds
+        return estimate_work(
+            own, differential, [alive[parent.vertex] for parent in parents], len(self.children[vertex])
+        ).nanoseconds

@@ -14,7 +14,7 @@ from graphtide_core.plans import AGGREGATION, Candidate, EventPlan, EventRates, 
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange, should_replan
 from graphtide_core.time import EventTime, TimeUnit
 
-from graphtide_query.families.events.units import considered, join_units, units
+from graphtide_query.families.events.units import estimate_sharing, join_units, units
 from graphtide_query.families.planner_options import AUTO
 from graphtide_query.families.variants import BUILDERS
 
@@ -97,5 +97,5 @@ def unit_of(plans: Sequence[GroupedPlan], unit: TimeUnit) -> tuple[EventPlan, ..
     known = statistics_of(each.physical.rates for each in plans)
     builder = plans[0].physical.builder
     found = units(patterns, builder, unit=unit, statistics=known)
-    own = EventUnit(patterns, join_units(found), considered(found) if builder == AUTO else ())
+    own = EventUnit(patterns, join_units(found), estimate_sharing(found) if builder == AUTO else ())
     return tuple(EventPlan(own, place) for place in range(len(plans)))

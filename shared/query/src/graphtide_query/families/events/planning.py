@@ -9,7 +9,7 @@ from graphtide_core.plans import AGGREGATION, EventPlan, EventUnit
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
-from graphtide_query.families.events.units import considered, join_units, units
+from graphtide_query.families.events.units import estimate_sharing, join_units, units
 from graphtide_query.families.planner_options import AUTO
 from graphtide_query.families.variants import BUILDERS
 
@@ -54,6 +54,6 @@ def plan_events(
     for numbers in streams.values():
         members = tuple(patterns[number] for number in numbers)
         found = units(members, builder, unit=unit, statistics=known)
-        own = EventUnit(members, join_units(found), considered(found) if builder == AUTO else ())
+        own = EventUnit(members, join_units(found), estimate_sharing(found) if builder == AUTO else ())
         plans.update((number, EventPlan(own, place)) for place, number in enumerate(numbers))
     return tuple(plans[number] for number in range(len(patterns)))

@@ -113,7 +113,7 @@ def join_units(found: Sequence[PatternUnit]) -> AggregationPlan:
     return AggregationPlan(tuple(vertices), in_order, builders.pop() if len(builders) == 1 else BEST)
 
 
-def considered(found: Sequence[PatternUnit]) -> tuple[Candidate, ...]:
+def estimate_sharing(found: Sequence[PatternUnit]) -> tuple[Candidate, ...]:
     """Return what the units are estimated to cost, and the patterns alone, the cheaper first; nothing of one pattern."""
     if sum(len(each.patterns) for each in found) < 2:
         return ()
