@@ -32,7 +32,7 @@ from graphtide_query.planner import plan
 NATIVE = Path(__file__).parents[2] / "native"
 PROGRAM = NATIVE / "target" / "release" / "examples" / "push"
 COUNTED = "push::push_batch"
-HANDED_OVER = "(?:Output::hand_over|Rows::hand_on)"
+HANDED_OVER = "(?:Output::hand_over|Rows::hand_on|prefix_tree::search::Run::complete)"
 CACHE = Path(DEFAULT_CACHE)
 _WORKLOADS = {**WORKLOADS, MANY_LABELS.name: MANY_LABELS}
 
@@ -97,7 +97,9 @@ def count(stream: Path, plans: Path, folder: Path) -> dict[str, Case]:
     for line in ran.stdout.splitlines():
         name, calls, matches, _ = line.split("\t")
         counted = [_sums(next(dumped).read_text()) for _ in range(int(calls))]
-        cases[name] = Case(sum(all_of_it for all_of_it, _ in counted), sum(of_matches for _, of_matches in counted), int(matches))
+        cases[name] = Case(
+            sum(all_of_it for all_of_it, _ in counted), sum(of_matches for _, of_matches in counted), int(matches)
+        )
     return cases
 
 
@@ -108,6 +110,13 @@ def _sums(dump: str) -> tuple[int, int]:
     names = re.findall(rf"^c?fn=(\(\d+\)) .*{HANDED_OVER}", dump, re.MULTILINE)
     calls = (re.findall(rf"^cfn={re.escape(name)}(?: .*)?\ncalls=.*\n\S+ (\d+)", dump, re.MULTILINE) for name in names)
     return whole, sum(int(taken) for of_one in calls for taken in of_one)
+
+
+def compare(before: dict[str, int], after: dict[str, int]) -> str:
+    """Return how many more instructions there are, in a sentence: in geometric mean, and the case with most."""
+    ratios = {name: after[name] / before[name] for name in before}
+    most = max(ratios, key=lambda name: ratios[name])
+    return f"Of the other build: {geometric_mean(ratios.values()):.4f} in geometric mean, at most {ratios[most]:.4f} ({most})."
 
 
 def numbers(text: str) -> tuple[int, ...]:

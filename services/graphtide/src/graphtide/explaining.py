@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
-    from graphtide_core.plans import AnyPlan
     from graphtide_core.ids import PatternName
+    from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.reports import PatternReport
@@ -187,7 +187,7 @@ def plan_each(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanat
 def sharing_of(plans: Sequence[AnyPlan], options: MatchOptions) -> dict[str, str]:
     """Return what patterns search for together, by their names; those that share nothing are missing."""
     searched = [plan for plan in plans if plan.pattern.family == "isomorphism"]
-    if len(searched) < 2:  # noqa: PLR2004 - one has nobody to share with
+    if len(searched) < 2:
         return {}
     matcher = Stages.of([plan.pattern for plan in searched], options.time_unit).matcher(searched)
     found = {plan.pattern.name: matcher.sharing(number) for number, plan in enumerate(searched)}

@@ -670,7 +670,7 @@ class Matcher:
         """Return the counts of every pattern."""
 
     def sharing(self, number: int) -> tuple[int, int, int] | None:
-        """Return the look-ups of a pattern's searches, those that others share, and how many others; None if none are shared."""
+        """Return the look-ups of a pattern's searches, those shared, and with how many others; None if none are."""
 
     def changed(self, most: int) -> list[tuple[int, dict[str, Any]]]:
         """Return counts that are others than when they were returned last, with the numbers of their patterns."""
