@@ -57,6 +57,29 @@ def test_each_pattern_of_many_finds_what_the_oracle_finds(limits: Limits, seed: 
         assert feed.push(edge) == sorted(found for oracle in oracles for found in oracle.push(edge))
 
 
+@pytest.mark.parametrize("engine", SHARING)
+@pytest.mark.parametrize("first", ["k", "m", "n"])
+def test_a_pattern_that_was_there_before_the_others_finds_what_its_own_edges_complete(engine: str, first: str) -> None:
+    """Its lists are attached anew, but its engine knows them by their numbers."""
+    path = "PATTERN path MATCH (a)-[x:k]->(b)-[y:m]->(c)-[z:n]->(d) ON s WINDOW 10"
+    others = "\n".join(f"PATTERN p{number} MATCH (a)-[x:k]->(b) ON s WINDOW {20 + number}" for number in range(8))
+    feed = Feed(*(plan(pattern, engine) for pattern in parse_subgraphs(f"{path}\n{others}")))
+    ends = {"k": ("a", "b"), "m": ("b", "c"), "n": ("c", "d")}
+    labels = [label for label in ends if label != first] + [first]
+    edges = [Edge(label, EventTime(place), *ends[label], label) for place, label in enumerate(labels)]  # type: ignore[arg-type]
+    assert [each.edges for each in feed.push(*edges) if len(each.edges) > 1] == [(("x", "k"), ("y", "m"), ("z", "n"))]
+
+
+@given(seed=st.integers(0, 2**32))
+def test_patterns_of_all_engines_and_clocks_find_beside_them_what_the_oracle_finds(seed: int) -> None:
+    rng = random.Random(seed)
+    patterns = make_patterns(rng, rng.randint(8, 16), PatternShape(max_counted=12))
+    edges = random_stream(rng, NO_DUPLICATES)
+    feed, oracles = Feed(*(some_plan(each, rng) for each in patterns)), [SubgraphOracle(each) for each in patterns]
+    for edge in edges:
+        assert feed.push(edge) == sorted(found for oracle in oracles for found in oracle.push(edge))
+
+
 def test_dense_streams() -> None:
     """Many matches: few vertices, few labels, long streams, so that trees are made anew as their lists grow."""
     total = 0

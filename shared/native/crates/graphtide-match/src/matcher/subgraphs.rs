@@ -26,7 +26,6 @@ use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::Vertex;
-use smallvec::SmallVec;
 
 use super::output::Sources;
 use super::query::Query;
@@ -121,18 +120,17 @@ impl Subgraphs {
         let mut next = Next::Record;
         'units: for &signature in satisfied {
             self.hits[signature.place()] += 1;
-            let search = self.search_shared::<TRACED, BOUNDED>(signature, &arrival, budgets, rows, meter);
-            let is_again = search == Search::TooLong;
-            if let Some(end) = search.into_end(limit) {
+            let search = self.search_shared::<TRACED, BOUNDED>(signature, &arrival, budgets, rows, limit, meter);
+            if let Some(end) = search.end() {
                 next = end;
                 if next == Next::Limit {
                     held = true;
                     break;
                 }
             }
+            let is_again = search == Search::TooLong;
             // A traced search is a pattern's own.
             let targets = if TRACED || is_again { self.dispatch.targets(signature) } else { self.dispatch.alone(signature) };
-            let mut greedy: SmallVec<[UnitId; 4]> = SmallVec::new();
             meter.tick(targets.len() as u32);
             self.grown += targets.len();
             for target in targets {
@@ -191,11 +189,11 @@ impl Subgraphs {
                     }
                 }
                 if began.is_some_and(|began| Taken::of(rows, meter).is_greedy_since(began)) {
-                    greedy.push(target.unit);
+                    self.searches.greedy.push(target.unit);
                 }
             }
             if is_again {
-                self.expel_all(greedy);
+                self.expel_greedy();
             }
         }
         self.peak = self.peak.max(self.live);
@@ -204,7 +202,7 @@ impl Subgraphs {
             self.units.iter_mut().for_each(|unit| unit.trace_kept(satisfied, edge, &self.postings));
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
-        window.settle_newest(held || !rows.is_empty(), edge, ends, batch.id(row));
+        window.settle_newest(held || !rows.is_empty(), edge, ends, (batch, row));
         next
     }
 

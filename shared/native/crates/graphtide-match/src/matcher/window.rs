@@ -194,11 +194,11 @@ impl Window {
     /// Keeps the newest edge, if somebody holds it, so that it is found by its id; else takes it back.
     #[allow(clippy::inline_always)] // every edge that somebody wants
     #[inline(always)]
-    pub fn settle_newest(&mut self, is_held: bool, edge: EdgeRef, ends: (Vertex, Vertex), id: IdRef<'_>) {
+    pub fn settle_newest(&mut self, is_held: bool, edge: EdgeRef, ends: (Vertex, Vertex), (batch, row): (&EdgeBatch, usize)) {
         if !(is_held || self.keeps_all()) {
             self.take_back(ends);
         } else if self.has_ids() {
-            self.name(edge, id);
+            self.name(edge, batch.id(row));
         }
     }
 

@@ -5,8 +5,6 @@ use graphtide_engine::meter::{MATCH, Meter};
 use graphtide_engine::output::Rows;
 use graphtide_isomorphism::prefix_tree::PrefixTree;
 
-use crate::matcher::unit::LimitReached;
-
 /// Query edges of one signature from which on searches are shared.
 pub const MANY: usize = 8;
 
@@ -23,6 +21,8 @@ pub const YOUNG: u64 = 1 << 10;
 #[derive(Debug, Default)]
 pub struct SharedSearches {
     by_signature: Vec<Option<Box<Shared>>>,
+    /// Units that took much alone, of a search that took too long.
+    pub greedy: Vec<UnitId>,
 }
 
 /// The search from edges of one signature.
@@ -68,7 +68,7 @@ impl Taken {
 }
 
 /// How a shared search ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
     /// It is done, or there is none.
     Done,
@@ -77,7 +77,7 @@ pub enum Search {
     /// All work ends.
     Ended,
     /// The matches of a member reached a limit that ends the run.
-    Limited(LimitReached),
+    Limited,
 }
 
 impl SharedSearches {

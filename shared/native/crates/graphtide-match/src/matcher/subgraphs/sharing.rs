@@ -15,7 +15,6 @@ use graphtide_engine::ids::{SignatureId, UnitId};
 use graphtide_engine::meter::{MATCH, Meter, Refusal};
 use graphtide_engine::output::Rows;
 use graphtide_isomorphism::prefix_tree::{PrefixTree, Sharing, Start};
-use smallvec::SmallVec;
 
 use super::shared_searches::{BOUND, MANY, Search, Shared, YOUNG};
 use super::unit::SubgraphUnit;
@@ -25,21 +24,20 @@ use crate::matcher::unit_ref::UnitRef;
 use crate::matcher::work_budgets::WorkBudgets;
 
 impl Search {
-    /// What the record leads to, if the search ended the pass; the limit that ended it is put where the pass keeps it.
-    pub fn into_end(self, limit: &mut Option<LimitReached>) -> Option<Next> {
+    /// What the record leads to, if the search ended the pass.
+    #[inline]
+    pub fn end(self) -> Option<Next> {
         match self {
             Self::Done | Self::TooLong => None,
             Self::Ended => Some(Next::End),
-            Self::Limited(reached) => {
-                *limit = Some(reached);
-                Some(Next::Limit)
-            }
+            Self::Limited => Some(Next::Limit),
         }
     }
 }
 
 impl Subgraphs {
-    /// Searches for all members of a signature's tree, which is made first if it is due.
+    /// Searches for all members of a signature's tree, which is made first if it is due. The limit that ends the run is put
+    /// where the pass keeps it.
     #[inline]
     pub fn search_shared<const TRACED: bool, const BOUNDED: bool>(
         &mut self,
@@ -47,20 +45,23 @@ impl Subgraphs {
         arrival: &Arrival<'_>,
         budgets: &mut Option<WorkBudgets>,
         rows: &mut Rows,
+        limit: &mut Option<LimitReached>,
         meter: &mut Meter<'_>,
     ) -> Search {
         if TRACED || !self.searches.has(signature) {
             return Search::Done;
         }
-        self.search_tree::<BOUNDED>(signature, arrival, budgets, rows, meter)
+        self.search_tree::<BOUNDED>(signature, arrival, budgets, rows, limit, meter)
     }
 
+    #[inline(never)]
     fn search_tree<const BOUNDED: bool>(
         &mut self,
         signature: SignatureId,
         arrival: &Arrival<'_>,
         budgets: &mut Option<WorkBudgets>,
         rows: &mut Rows,
+        limit: &mut Option<LimitReached>,
         meter: &mut Meter<'_>,
     ) -> Search {
         let hits = self.hits[signature.place()];
@@ -83,7 +84,7 @@ impl Subgraphs {
         }
         let full = rows.release(held, (arrival.store, arrival.names), meter);
         match refusal {
-            None => full.map_or(Search::Done, |unit| self.refuse_full(unit, rows, meter)),
+            None => full.map_or(Search::Done, |unit| self.refuse_full(unit, rows, limit, meter)),
             Some(Refusal::WorkBudget | Refusal::Bytes) => Search::TooLong,
             Some(Refusal::Ended(_)) => {
                 for target in self.dispatch.shared(signature) {
@@ -98,14 +99,23 @@ impl Subgraphs {
 
     /// Does as the policy says, now that the matches of a member take more bytes than it may hold.
     #[cold]
-    fn refuse_full(&mut self, unit: UnitId, rows: &mut Rows, meter: &mut Meter<'_>) -> Search {
+    fn refuse_full(
+        &mut self,
+        unit: UnitId,
+        rows: &mut Rows,
+        limit: &mut Option<LimitReached>,
+        meter: &mut Meter<'_>,
+    ) -> Search {
         let Some(refusal) = meter.end() else { return Search::Done };
         let is_end = matches!(refusal, Refusal::Ended(_));
         let unit = &mut self.units[unit.place()];
         let refused = unit.refused(refusal, None, meter);
         rows.mark_shed(&unit.members);
         match refused {
-            Err(reached) => Search::Limited(reached),
+            Err(reached) => {
+                *limit = Some(reached);
+                Search::Limited
+            }
             Ok(_) if is_end => Search::Ended,
             Ok(_) => Search::Done,
         }
@@ -122,8 +132,10 @@ impl Subgraphs {
         for unit in units.iter_mut().filter(|unit| !unit.is_shared && !unit.members.is_empty()) {
             let is_many = |&signature: &SignatureId| dispatch.targets(signature).len() >= MANY;
             if unit.engine.searched().is_some() && unit.signatures.iter().any(is_many) {
-                postings.leave(unit.reader, &unit.signatures, &unit.lists);
+                // Its engine knows lists by their numbers: somebody reads them all the while.
+                let (reader, lists) = (unit.reader, std::mem::take(&mut unit.lists));
                 unit.attach(postings, true);
+                postings.leave(reader, &unit.signatures, &lists);
             }
         }
     }
@@ -170,8 +182,9 @@ impl Subgraphs {
     }
 
     /// Takes units out of all trees that took much alone, and those that a limit stopped meanwhile.
-    pub fn expel_all(&mut self, greedy: SmallVec<[UnitId; 4]>) {
-        for number in greedy {
+    #[cold]
+    pub fn expel_greedy(&mut self) {
+        while let Some(number) = self.searches.greedy.pop() {
             self.expel(number);
         }
         self.expel_paused();
