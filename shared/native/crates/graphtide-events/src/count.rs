@@ -8,6 +8,7 @@
 //! [states](states).
 
 mod chain;
+mod part;
 mod states;
 
 use graphtide_engine::expression::Expression;
@@ -24,6 +25,8 @@ use crate::plan::{mask_below, moved};
 use crate::program::{Shape, equalities, ones};
 
 use chain::{Chain, Gap};
+pub(crate) use part::Must;
+use part::{Candidate, PartCount};
 use states::States;
 
 /// How the instances of a sub-pattern are counted in which an event fills a given slot.
@@ -76,17 +79,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) must: Must,
 }
 
-/// What an instance must have to count; with one of these it is only found out whether there is any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Must {
-    /// No more than what all have.
-    Nothing,
-    /// An event.
-    Have(EdgeRef),
-    /// A first event before a time, and of deleted events only those that it takes back from that time on; with the lookback.
-    Begin(Time, Time),
-}
-
 impl Asked<'_> {
     /// Everything that an arriving event completes.
     pub(crate) const ALL: Self = Self { scope: Scope::ALL, must: Must::Nothing };
@@ -117,14 +109,6 @@ impl Counted {
         }
         stored
     }
-}
-
-/// An event that may fill slots of a part, by their places there.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    ts: Time,
-    event: EdgeRef,
-    places: u64,
 }
 
 fn in_order(one: EdgeRef, other: EdgeRef) -> std::cmp::Ordering {
@@ -493,37 +477,9 @@ impl<'a> Count<'a> {
     }
 }
 
-/// How many instances of a part there are, and one of them by places in the part.
-#[derive(Debug)]
-struct PartCount {
-    count: MatchCount,
-    witness: Vec<(usize, EdgeRef)>,
-}
-
 impl PartCount {
     fn named(self, places: &[Place]) -> Counted {
         let witness = self.witness.into_iter().map(|(place, event)| (places[place].slot, event)).collect();
         Counted { count: self.count, witness }
     }
-}
-
-/// How an instance of a part came about: its last event, and how the rest did.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    place: usize,
-    event: EdgeRef,
-    before: u32,
-}
-
-/// No step.
-const START: u32 = u32::MAX;
-
-/// The events of an instance by its last step.
-fn walk(steps: &[Step], mut last: u32) -> Vec<(usize, EdgeRef)> {
-    let mut found = Vec::new();
-    while let Some(step) = steps.get(last as usize) {
-        found.push((step.place, step.event));
-        last = step.before;
-    }
-    found
 }

@@ -13,7 +13,7 @@ use graphtide_engine::meter::Meter;
 use graphtide_engine::output::MatchCount;
 use graphtide_graph::store::EdgeRef;
 
-use super::{Candidate, Must, PartCount, START, Step, walk};
+use super::part::{Candidate, Must, PartCount, START, Step, walk};
 use crate::plan::{moved, places_of};
 use crate::program::{Predicate, Shape, ones};
 use crate::view::Events;
@@ -302,7 +302,7 @@ impl Chain {
             }
         }
         let found = sweep.sums[self.gaps.len()].sum([(0, 1), (0, 0)]);
-        let last = found.newest.checked_sub(1).unwrap_or(START);
+        let last = if found.newest == 0 { START } else { found.newest - 1 };
         Some(PartCount { witness: walk(&sweep.steps, last), count: found.count })
     }
 }
@@ -338,7 +338,7 @@ impl Sweep<'_, '_, '_> {
         if before.count.is_zero() {
             return before;
         }
-        let last = before.newest.checked_sub(1).unwrap_or(START);
+        let last = if before.newest == 0 { START } else { before.newest - 1 };
         self.steps.push(Step { place, event: self.candidates[number].event, before: last });
         Ways { count: before.count, newest: self.steps.len() as u32 }
     }

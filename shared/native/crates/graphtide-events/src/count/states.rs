@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use super::{Candidate, Must, PartCount, START, Step, walk};
+use super::part::{Candidate, Must, PartCount, START, Step, walk};
 use crate::program::{Shape, ones};
 
 /// How the slots of a part lie in the word of a state.
