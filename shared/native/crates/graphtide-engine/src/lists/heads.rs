@@ -1,11 +1,10 @@
 //! The newest entry of every list, and which watched lists a vertex has.
 //!
-//! A *watched* list by one end has a bit. The mask of a vertex tells with one read which watched lists have an entry there, so
-//! that a search for many patterns need not ask list by list. There are fewer bits than lists may be watched: some share one.
+//! A *watched* list by one end has a bit. The mask of a vertex has the bits of the watched lists with an entry there. So a
+//! search for many patterns reads it once, and does not look at list after list. Several lists may share a bit.
 //! Invariant: a bit of a vertex is set if a list of that bit has an entry at the vertex. A mask without the bit proves that
 //! none has.
-//! Cost: O(1) for a list that begins; for one that ends a look-up for each list of its bit, of which there are [`SHARED`] at
-//! most.
+//! Cost: O(1) for a list that begins. One that ends costs a look-up for each list of its bit, [`SHARED`] at most.
 
 use std::hash::BuildHasher;
 

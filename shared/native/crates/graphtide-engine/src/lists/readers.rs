@@ -79,8 +79,8 @@ impl Postings {
         ring.settle();
     }
 
-    /// Keeps the lists of all edges of a signature by source and by target, and by both if so said, for a search that patterns
-    /// share. Lists that are narrowed from now on are those of which none are shared.
+    /// Keeps the lists of all edges of a signature for a search that patterns share. They are kept by source and by target, and
+    /// by both if so said.
     pub fn serve_shared(&mut self, reader: ReaderId, ring: RingId, by_both: bool, window: i64) {
         self.serve(reader, ring, Access::Source, window);
         self.serve(reader, ring, Access::Target, window);

@@ -4,9 +4,9 @@
 //! some order. Look-ups in the same lists next to the same bound vertices are one *step* of the tree, whatever the patterns
 //! ask beside. So a step reads its candidates once for all members below it. Which of them a candidate is good for is a set of
 //! bits that the search carries along. A member stays in the set while the times of the bound edges are in its order and its
-//! window, its predicates hold, and every open edge at a newly bound vertex has a list there. The last is one comparison of
-//! the vertex's [mask](Mask) with those of all members that need the same lists.
-//! Invariant: below a step, the set holds all members for which the bound edges are the beginning of a match; a member whose
+//! window, and its predicates hold. Every open edge at a newly bound vertex must have a list there, too. That is one comparison
+//! of the vertex's mask ([`graphtide_engine::lists::Mask`]) with those of all members that need the same lists.
+//! Invariant: below a step, the set holds all members for which the bound edges are the beginning of a match. A member whose
 //! edges are all bound has a match. So the tree finds what its members would find one by one.
 //! Cost: an edge that no member can use costs a comparison for each kind of need. Otherwise the cost is that of the nodes of
 //! the search tree, each once for all members that share it.

@@ -6,8 +6,8 @@
 //! A search of the tree has a bound of its own: what it takes is nobody's. If it is not done by then, what it found is taken
 //! back, and each member searches alone, on its own account. A member that takes much of the bound leaves the tree.
 //! Invariant: a query edge is searched for by the tree or alone, never by both. A paused unit is in no tree.
-//! Cost: to make a tree O(members × edges); it is made anew when an eighth of its members came or left, and when lists that
-//! were short when it was made have grown.
+//! Cost: to make a tree O(members × edges). It is made anew when an eighth of its members came or left, and when the lists
+//! have grown fourfold since.
 
 use graphtide_engine::arrival::Arrival;
 use graphtide_engine::dispatch::Target;
