@@ -158,6 +158,23 @@ def test_a_pattern_whose_condition_never_holds_takes_nothing_from_the_others(pol
     assert [len(each) for each in found] == [8 * 3 * place * (place - 1) for place in range(40)]
 
 
+def test_a_pattern_pays_for_its_work_though_it_shares_searches() -> None:
+    """Its account has 4,096 times 20 steps at first, and 20 for each record; a shared search pays for nobody."""
+    limits = Limits(work=20, policy="shed")
+    chains = "\n".join(
+        f"PATTERN p{number} MATCH (h)-[x]->(a), (h)-[y]->(b) WHERE a.id = b.id ON s WINDOW {900 + number}"
+        for number in range(8)
+    )
+    costly = "PATTERN costly MATCH (h)-[x]->(a), (h)-[y]->(b), (h)-[z]->(c) WHERE a.id = c.id + 'no' ON s WINDOW 1000"
+    feed = Feed(*(plan(each, "filtering") for each in parse_subgraphs(f"{chains}\n{costly}")), limits=limits, deletions=False)
+    for edge in make_hub(300):
+        assert not feed.push(edge)
+    *others, report = feed.matcher.patterns()
+    assert report.limited > 0
+    assert report.work >= 4096 * 20
+    assert not any(other.limited for other in others)
+
+
 ALIKE: Final = """
 PATTERN chain MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 10
 PATTERN longer MATCH (a)-[x:k]->(b)-[y:k]->(c)-[z:l]->(d) ON s WINDOW 12

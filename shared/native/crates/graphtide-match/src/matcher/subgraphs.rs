@@ -188,12 +188,14 @@ impl Subgraphs {
                         break 'units;
                     }
                 }
-                if began.is_some_and(|began| Taken::of(rows, meter).is_greedy_since(began)) {
+                if let Some(began) = began
+                    && Taken::of(rows, meter).steps_since(began) > self.searches.modest::<BOUNDED>(signature)
+                {
                     self.searches.greedy.push(target.unit);
                 }
             }
             if is_again {
-                self.expel_greedy();
+                self.expel_greedy(signature);
             }
         }
         self.peak = self.peak.max(self.live);

@@ -11,8 +11,12 @@ pub const MANY: usize = 8;
 /// Steps that a shared search may take; those of its matches are among them.
 pub const BOUND: u64 = 1 << 20;
 
-/// Steps that a member may take alone, beside what it finds, without leaving the tree.
-const MODEST: u64 = BOUND / 8;
+/// Where work is bounded: steps that a shared search may take at first beside those of its matches, and at most. Nobody pays
+/// for them.
+const UNPAID: (u64, u64) = (1 << 12, 1 << 14);
+
+/// Of the steps that a shared search may take, the part that a member may take alone without leaving the tree.
+const MODEST: u64 = 8;
 
 /// Edges after which the lengths of lists are looked at again.
 pub const YOUNG: u64 = 1 << 10;
@@ -34,11 +38,13 @@ pub struct Shared {
     pub changed: usize,
     /// Edges of the signature until which the tree is good.
     pub until: u64,
+    /// Where work is bounded: steps that a search may take beside those of its matches.
+    pub unpaid: u64,
 }
 
 impl Shared {
     fn new() -> Self {
-        Self { tree: PrefixTree::default(), changed: 0, until: u64::MAX }
+        Self { tree: PrefixTree::default(), changed: 0, until: u64::MAX, unpaid: UNPAID.0 }
     }
 
     /// Whether a tree is to be made, now that the signature had so many edges.
@@ -60,10 +66,10 @@ impl Taken {
         Self { steps: meter.taken(), matches: rows.len() }
     }
 
-    /// Whether that is much more since another time than what was found took.
-    pub fn is_greedy_since(self, before: Self) -> bool {
+    /// Steps since another time, those apart that what was found took.
+    pub fn steps_since(self, before: Self) -> u64 {
         let found = self.matches.saturating_sub(before.matches) as u64 * u64::from(MATCH);
-        self.steps - before.steps > found + MODEST
+        (self.steps - before.steps).saturating_sub(found)
     }
 }
 
@@ -93,6 +99,19 @@ impl SharedSearches {
             self.by_signature.resize_with(place + 1, || None);
         }
         self.by_signature[place].get_or_insert_with(|| Box::new(Shared::new())).changed += edges;
+    }
+
+    /// Steps that a member of a tree may take alone, beside those of its matches, without leaving it.
+    pub fn modest<const BOUNDED: bool>(&mut self, signature: SignatureId) -> u64 {
+        let most = self.shared(signature).filter(|_| BOUNDED).map_or(BOUND, |shared| shared.unpaid);
+        most / MODEST
+    }
+
+    /// Lets the search of a signature take longer, as no single member is to blame.
+    pub fn lengthen(&mut self, signature: SignatureId) {
+        if let Some(shared) = self.shared(signature) {
+            shared.unpaid = (shared.unpaid * 2).min(UNPAID.1);
+        }
     }
 
     /// Bytes of the trees.

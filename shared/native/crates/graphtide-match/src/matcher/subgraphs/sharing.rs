@@ -3,8 +3,9 @@
 //! A pattern takes part if nothing is kept of it but lists of edges, and if a signature of it has many query edges. Then all
 //! edges of its signatures are listed, which costs the same for one pattern and for thousands. What waits to take part is
 //! searched for alone until so many wait that a new tree is worth its making.
-//! A search of the tree has a bound of its own: what it takes is nobody's. If it is not done by then, what it found is taken
-//! back, and each member searches alone, on its own account. A member that takes much of the bound leaves the tree.
+//! A search of the tree has a bound of its own, a low one where work is bounded: its steps are nobody's, but for those of
+//! matches. If it takes more, what it found is taken back, and each member searches alone, on its own account. A member that
+//! takes much of the bound then leaves the tree.
 //! Invariant: a query edge is searched for by the tree or alone, never by both. A paused unit is in no tree.
 //! Cost: to make a tree O(members × edges). It is made anew when an eighth of its members came or left, and when the lists
 //! have grown fourfold since.
@@ -16,7 +17,7 @@ use graphtide_engine::meter::{MATCH, Meter, Refusal};
 use graphtide_engine::output::Rows;
 use graphtide_isomorphism::prefix_tree::{PrefixTree, Sharing, Start};
 
-use super::shared_searches::{BOUND, MANY, Search, Shared, YOUNG};
+use super::shared_searches::{BOUND, MANY, Search, Shared, Taken, YOUNG};
 use super::unit::SubgraphUnit;
 use super::{Next, Subgraphs};
 use crate::matcher::unit::LimitReached;
@@ -69,11 +70,14 @@ impl Subgraphs {
             self.plant(signature);
         }
         self.grown += self.dispatch.shared(signature).len();
-        let Some(Shared { tree, .. }) = self.searches.shared(signature) else { return Search::Done };
-        let (before, held) = (rows.len(), rows.hold());
+        let Some(Shared { tree, unpaid, .. }) = self.searches.shared(signature) else { return Search::Done };
+        let (before, began, held) = (rows.len(), Taken::of(rows, meter), rows.hold());
         meter.begin(BOUND);
         tree.search(arrival, &self.postings, rows, meter);
-        let refusal = meter.end();
+        let mut refusal = meter.end();
+        if BOUNDED && Taken::of(rows, meter).steps_since(began) > *unpaid {
+            refusal = refusal.or(Some(Refusal::WorkBudget));
+        }
         if let Some(Refusal::WorkBudget | Refusal::Bytes) = refusal {
             rows.truncate(before);
         } else if BOUNDED && let Some(budgets) = budgets {
@@ -111,6 +115,7 @@ impl Subgraphs {
         let unit = &mut self.units[unit.place()];
         let refused = unit.refused(refusal, None, meter);
         rows.mark_shed(&unit.members);
+        self.expel_paused();
         match refused {
             Err(reached) => {
                 *limit = Some(reached);
@@ -181,9 +186,13 @@ impl Subgraphs {
         }
     }
 
-    /// Takes units out of all trees that took much alone, and those that a limit stopped meanwhile.
+    /// Takes units out of all trees that took much alone, and those that a limit stopped meanwhile. If none took much, the
+    /// search of the signature may take longer.
     #[cold]
-    pub fn expel_greedy(&mut self) {
+    pub fn expel_greedy(&mut self, signature: SignatureId) {
+        if self.searches.greedy.is_empty() {
+            self.searches.lengthen(signature);
+        }
         while let Some(number) = self.searches.greedy.pop() {
             self.expel(number);
         }
