@@ -59,7 +59,7 @@ COUNTED: Final = (
     "AND(a:A, b:A, c:B) WHERE a.n < b.n AND b.n <= c.n",
     "SEQ(a:A, b:A, c:A) PARTITION BY k",
     "SEQ(a:A+, b:A) PARTITION BY k",
-    "AND(a:A+, b:B+, c:B) WHERE a.n = c.n AND b.k = c.k",
+    "AND(a:A{1,2}, b:B{1,2}, c:B) WHERE a.n = c.n AND b.k = c.k",
 )
 
 
