@@ -3,7 +3,7 @@
 //! A pattern takes part if nothing is kept of it but lists of edges, and if a signature of it has many query edges. Then all
 //! edges of its signatures are listed, which costs the same for one pattern and for thousands. What waits to take part is
 //! searched for alone until so many wait that a new tree is worth its making.
-//! A search of the tree has a bound of its own, a low one where work is bounded: its steps are nobody's, but for those of
+//! A search of the tree has a bound of its own, a low one where work is bounded. Nobody pays for its steps, but for those of
 //! matches. If it takes more, what it found is taken back, and each member searches alone, on its own account. A member that
 //! takes much of the bound then leaves the tree.
 //! Invariant: a query edge is searched for by the tree or alone, never by both. A paused unit is in no tree.
