@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_testing.console import ServedConsole
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 BEGIN: Final = 1_704_067_200.0
 ZEEK: Final = "\n".join(
@@ -47,6 +47,25 @@ def write(page: Page, label: str, text: str) -> None:
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.press("Delete")
     page.keyboard.insert_text(text)
+
+
+def test_a_preset_that_is_chosen_before_the_editor_is_there_is_read(empty: ServedConsole, page: Page, tmp_path: Path) -> None:
+    """Code of the editor is loaded when the page needs it, which takes a while on a slow network."""
+    log = tmp_path / "conn.log"
+    log.write_text(ZEEK)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/CodeEditor*.js", hold)
+    page.goto(f"{empty.url}/console/streams/zeek_early/statement")
+    page.get_by_label("Begin from a preset").select_option("zeek-conn")
+    page.get_by_label("File with sample records").set_input_files(log)
+    expect(page.get_by_text("Loading")).to_be_visible()
+    for route in held:
+        route.continue_()
+    expect(page.get_by_text("3 records: 3 edges and events, 0 not of the stream, 0 rejected")).to_be_visible()
 
 
 def test_an_analyst_gets_from_a_file_to_a_match_that_is_understood(empty: ServedConsole, page: Page, tmp_path: Path) -> None:

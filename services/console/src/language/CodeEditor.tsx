@@ -69,6 +69,8 @@ export default function CodeEditor({ label, given, onChange, known, error, minHe
       }),
     });
     view.current = made;
+    // It may have been given another text while it was loaded.
+    latest.current.onChange(given.text);
     return () => {
       made.destroy();
       view.current = null;
