@@ -19,7 +19,7 @@ use crate::shape::{Shape, bits};
 /// What a look-up that binds both ends costs, in entries.
 const CLOSING: f64 = 0.05;
 
-/// Entries in a list of which nothing is known.
+/// Entries in a list whose length is not known yet.
 const UNKNOWN: f64 = 1.0;
 
 /// The vertex is not bound yet.
@@ -60,7 +60,7 @@ impl PartialOrd for Choice {
 }
 
 /// What a member asks of a candidate: lists at the new vertex, bound edges that are earlier and later, its window.
-type Asked = (Mask, u16, u16, u32);
+type Demand = (Mask, u16, u16, u32);
 
 struct Builder<'t, 's, 'p> {
     tree: &'t mut PrefixTree,
@@ -253,7 +253,7 @@ impl<'s> Builder<'_, 's, '_> {
             (_, OPEN) => Opens::Target,
             _ => Opens::Neither,
         };
-        let mut asked: Vec<(u32, Asked)> = Vec::with_capacity(members.len());
+        let mut asked: Vec<(u32, Demand)> = Vec::with_capacity(members.len());
         let mut predicates = Vec::new();
         let mut ends = (0, 0);
         for &(place, edge) in members {
@@ -325,8 +325,8 @@ impl<'s> Builder<'_, 's, '_> {
         members.len() as u32
     }
 
-    fn groups(&mut self, asked: Vec<(u32, Asked)>) -> Span {
-        let mut alike: FxHashMap<Asked, Vec<u32>> = FxHashMap::default();
+    fn groups(&mut self, asked: Vec<(u32, Demand)>) -> Span {
+        let mut alike: FxHashMap<Demand, Vec<u32>> = FxHashMap::default();
         for (place, asked) in asked {
             let number = self.draft(place).number;
             alike.entry(asked).or_default().push(number);

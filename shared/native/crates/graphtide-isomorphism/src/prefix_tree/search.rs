@@ -27,7 +27,7 @@ struct Run<'r, 'a, 'p> {
 
 /// How far a search is: edges and vertices bound, and where the set of members alive lies.
 #[derive(Clone, Copy)]
-struct Reached {
+struct Depth {
     edges: usize,
     vertices: usize,
     /// Of the set: its first word's place on the stack, and its number.
@@ -85,7 +85,7 @@ impl PrefixTree {
             run.vertices[0] = arrival.source;
             let vertices = if arrival.source == arrival.target { 1 } else { 2 };
             run.vertices[vertices - 1] = arrival.target;
-            run.descend(root, Reached { edges: 1, vertices, base: 0, first: 0 });
+            run.descend(root, Depth { edges: 1, vertices, base: 0, first: 0 });
             self.alive_from = alive_from;
         }
         self.alive = alive;
@@ -129,13 +129,13 @@ impl PrefixTree {
 impl<'r> Run<'r, '_, '_> {
     /// The first member alive from a number on, before another.
     #[inline]
-    fn next(&self, reached: Reached, from: u32, end: u32) -> Option<u32> {
+    fn next(&self, depth: Depth, from: u32, end: u32) -> Option<u32> {
         let (from, end) = (from as usize, end as usize);
         if from >= end {
             return None;
         }
         let mut word = from / 64;
-        let mut bits = self.alive[reached.base + word - reached.first] & (u64::MAX << (from % 64));
+        let mut bits = self.alive[depth.base + word - depth.first] & (u64::MAX << (from % 64));
         loop {
             if bits != 0 {
                 let found = word * 64 + bits.trailing_zeros() as usize;
@@ -145,39 +145,39 @@ impl<'r> Run<'r, '_, '_> {
             if word * 64 >= end {
                 return None;
             }
-            bits = self.alive[reached.base + word - reached.first];
+            bits = self.alive[depth.base + word - depth.first];
         }
     }
 
     /// Reports the members that are complete, and lets the others take their next steps.
-    fn descend(&mut self, node: &Node, reached: Reached) {
+    fn descend(&mut self, node: &Node, depth: Depth) {
         let tree = self.tree;
         let mut next = node.members.start;
-        while let Some(member) = self.next(reached, next, node.complete) {
-            self.complete(member, reached);
+        while let Some(member) = self.next(depth, next, node.complete) {
+            self.complete(member, depth);
             next = member + 1;
         }
         let steps = &tree.steps[node.steps.range()];
         let mut next = node.complete;
-        while let Some(member) = self.next(reached, next, node.members.end) {
+        while let Some(member) = self.next(depth, next, node.members.end) {
             let step = &steps[steps.partition_point(|step| step.members.end <= member)];
             if step.bits == 0 {
-                self.take(step, reached);
+                self.take(step, depth);
             } else {
                 let (word, _) = step.members.words();
-                let alive = self.alive[reached.base + word - reached.first] & step.bits;
-                self.take_word(step, alive, reached);
+                let alive = self.alive[depth.base + word - depth.first] & step.bits;
+                self.take_word(step, alive, depth);
             }
             next = step.members.end;
         }
     }
 
-    /// As [`descend`](Self::descend), where all members lie in one word, of which these are alive.
-    fn descend_word(&mut self, node: &Node, alive: u64, reached: Reached) {
+    /// As [`descend`](Self::descend), where all members lie in one word; `alive` has the bits of those alive.
+    fn descend_word(&mut self, node: &Node, alive: u64, depth: Depth) {
         let tree = self.tree;
         let first = node.members.start / 64 * 64;
         for bit in bits(alive & node.complete_bits) {
-            self.complete(first + bit as u32, reached);
+            self.complete(first + bit as u32, depth);
         }
         let steps = &tree.steps[node.steps.range()];
         let mut left = alive & !node.complete_bits;
@@ -185,15 +185,15 @@ impl<'r> Run<'r, '_, '_> {
             let member = first + left.trailing_zeros();
             let place = if steps.len() == 1 { 0 } else { steps.partition_point(|step| step.members.end <= member) };
             let step = &steps[place];
-            self.take_word(step, left & step.bits, reached);
+            self.take_word(step, left & step.bits, depth);
             left &= !step.bits;
         }
     }
 
-    fn complete(&mut self, member: u32, reached: Reached) {
+    fn complete(&mut self, member: u32, depth: Depth) {
         let Member { unit, edges, vertices } = &self.tree.members[member as usize];
-        let edge = |&place: &u8| self.edges[..reached.edges][usize::from(place)];
-        let vertex = |&place: &u8| self.vertices[..reached.vertices][usize::from(place)];
+        let edge = |&place: &u8| self.edges[..depth.edges][usize::from(place)];
+        let vertex = |&place: &u8| self.vertices[..depth.vertices][usize::from(place)];
         let (edges, vertices) = (edges.iter().map(edge), vertices.iter().map(vertex));
         self.rows.complete(*unit, self.arrival, edges, vertices, self.meter);
     }
@@ -224,34 +224,34 @@ impl<'r> Run<'r, '_, '_> {
 
     /// Binds a candidate, if it is none of the edges and brings none of the vertices that are bound; says whether it did.
     #[inline]
-    fn bind(&mut self, step: &Step, entry: &Entry, reached: Reached) -> bool {
+    fn bind(&mut self, step: &Step, entry: &Entry, depth: Depth) -> bool {
         if entry.deleted {
             return false;
         }
         if step.opens == Opens::Neither {
             // Edges with the same ends may be one.
-            if self.edges[..reached.edges].contains(&entry.edge) {
+            if self.edges[..depth.edges].contains(&entry.edge) {
                 return false;
             }
         } else {
             let brought = if step.opens == Opens::Source { entry.source } else { entry.target };
-            if self.vertices[..reached.vertices].contains(&brought) {
+            if self.vertices[..depth.vertices].contains(&brought) {
                 return false;
             }
-            self.vertices[reached.vertices] = brought;
+            self.vertices[depth.vertices] = brought;
         }
-        self.edges[reached.edges] = entry.edge;
-        self.times[reached.edges] = entry.at;
+        self.edges[depth.edges] = entry.edge;
+        self.times[depth.edges] = entry.at;
         true
     }
 
     /// Reads the candidates of a step, newest first, and continues with each that is good for a member.
-    fn take(&mut self, step: &Step, reached: Reached) {
+    fn take(&mut self, step: &Step, depth: Depth) {
         let Some((earliest, latest)) = self.range(step) else { return };
         let (first, words) = step.members.words();
         let base = self.alive.len();
-        let vertices = reached.vertices + usize::from(step.opens != Opens::Neither);
-        let inner = Reached { edges: reached.edges + 1, vertices, base, first };
+        let vertices = depth.vertices + usize::from(step.opens != Opens::Neither);
+        let inner = Depth { edges: depth.edges + 1, vertices, base, first };
         let node = &self.tree.nodes[step.node as usize];
         let mut next = self.newest(step, latest);
         while let Some(entry) = next {
@@ -259,22 +259,22 @@ impl<'r> Run<'r, '_, '_> {
                 return;
             }
             next = self.postings.older(step.ring, step.access, entry);
-            if !self.bind(step, entry, reached) {
+            if !self.bind(step, entry, depth) {
                 continue;
             }
             self.alive.resize(base + words, 0);
-            if self.select(step, entry.at, reached, inner) && (step.predicates.is_empty() || self.hold(step, inner, node)) {
+            if self.select(step, entry.at, depth, inner) && (step.predicates.is_empty() || self.hold(step, inner, node)) {
                 self.descend(node, inner);
             }
             self.alive.truncate(base);
         }
     }
 
-    /// As [`take`](Self::take), where the members lie in one word, of which these are alive.
-    fn take_word(&mut self, step: &Step, alive: u64, reached: Reached) {
+    /// As [`take`](Self::take), where the members lie in one word; `alive` has the bits of those alive.
+    fn take_word(&mut self, step: &Step, alive: u64, depth: Depth) {
         let Some((earliest, latest)) = self.range(step) else { return };
-        let vertices = reached.vertices + usize::from(step.opens != Opens::Neither);
-        let inner = Reached { edges: reached.edges + 1, vertices, ..reached };
+        let vertices = depth.vertices + usize::from(step.opens != Opens::Neither);
+        let inner = Depth { edges: depth.edges + 1, vertices, ..depth };
         let node = &self.tree.nodes[step.node as usize];
         let mut next = self.newest(step, latest);
         while let Some(entry) = next {
@@ -282,12 +282,12 @@ impl<'r> Run<'r, '_, '_> {
                 return;
             }
             next = self.postings.older(step.ring, step.access, entry);
-            if !self.bind(step, entry, reached) {
+            if !self.bind(step, entry, depth) {
                 continue;
             }
             let mut good = alive;
             if !step.asks.nothing() {
-                let found = self.found(step, entry.at, reached);
+                let found = self.found(step, entry.at, depth);
                 let is_good = |group: &&Group| self.is_good(step.asks, group, &found);
                 let groups = self.tree.groups[step.groups.range()].iter();
                 good &= groups.filter(is_good).fold(0, |all, group| all | group.word);
@@ -303,13 +303,13 @@ impl<'r> Run<'r, '_, '_> {
 
     /// What members ask of a candidate that was bound.
     #[inline]
-    fn found(&self, step: &Step, at: i64, reached: Reached) -> Candidate {
+    fn found(&self, step: &Step, at: i64, depth: Depth) -> Candidate {
         let mut found = Candidate { at, mask: 0, earlier: 0, later: 0 };
         if step.asks.lists {
-            found.mask = self.postings.mask(self.vertices[reached.vertices]);
+            found.mask = self.postings.mask(self.vertices[depth.vertices]);
         }
         if step.asks.order {
-            for (place, &time) in self.times[..reached.edges].iter().enumerate() {
+            for (place, &time) in self.times[..depth.edges].iter().enumerate() {
                 found.earlier |= u16::from(time < at) << place;
                 found.later |= u16::from(time > at) << place;
             }
@@ -326,8 +326,8 @@ impl<'r> Run<'r, '_, '_> {
 
     /// Selects the members for which a candidate of that time is good; says whether there are.
     #[inline]
-    fn select(&mut self, step: &Step, at: i64, reached: Reached, inner: Reached) -> bool {
-        let found = self.found(step, at, reached);
+    fn select(&mut self, step: &Step, at: i64, depth: Depth, inner: Depth) -> bool {
+        let found = self.found(step, at, depth);
         let mut any = 0;
         for group in &self.tree.groups[step.groups.range()] {
             if !self.is_good(step.asks, group, &found) {
@@ -335,7 +335,7 @@ impl<'r> Run<'r, '_, '_> {
             }
             for &Bits { word, bits } in &self.tree.bits[group.bits.range()] {
                 let place = word as usize - inner.first;
-                let alive = bits & self.alive[reached.base + inner.first - reached.first + place];
+                let alive = bits & self.alive[depth.base + inner.first - depth.first + place];
                 self.alive[inner.base + place] |= alive;
                 any |= alive;
             }
@@ -344,7 +344,7 @@ impl<'r> Run<'r, '_, '_> {
     }
 
     /// Drops the members whose predicates do not hold of what is bound; says whether others are left.
-    fn hold(&mut self, step: &Step, inner: Reached, node: &Node) -> bool {
+    fn hold(&mut self, step: &Step, inner: Depth, node: &Node) -> bool {
         for (member, across) in &self.tree.predicates[step.predicates.range()] {
             let (word, bit) = (inner.base + *member as usize / 64 - inner.first, 1 << (member % 64));
             if self.alive[word] & bit != 0 && !self.holds(across) {

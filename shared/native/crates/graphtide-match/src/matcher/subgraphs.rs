@@ -35,7 +35,7 @@ use super::unit_ref::UnitRef;
 use super::window::Window;
 use super::work_budgets::{Bounded, WorkBudgets};
 use blueprints::Blueprints;
-use shared_searches::{Search, SharedSearches, Taken};
+use shared_searches::{Effort, SearchEnd, SharedSearches};
 use unit::{Candidate, SubgraphUnit};
 
 /// Patterns up to which each chunk is followed by a look at the bytes of all.
@@ -128,7 +128,7 @@ impl Subgraphs {
                     break;
                 }
             }
-            let is_again = search == Search::TooLong;
+            let is_again = search == SearchEnd::TooLong;
             // A traced search is a pattern's own.
             let targets = if TRACED || is_again { self.dispatch.targets(signature) } else { self.dispatch.alone(signature) };
             meter.tick(targets.len() as u32);
@@ -154,7 +154,7 @@ impl Subgraphs {
                     &arrival
                 };
                 let before = unit.engine.live();
-                let began = is_again.then(|| Taken::of(rows, meter));
+                let began = is_again.then(|| Effort::of(rows, meter));
                 let lent = budgets.as_mut().filter(|_| BOUNDED).map(|budgets| {
                     budgets.take_record(window.clocks.records());
                     begin(budgets, target.unit, meter)
@@ -189,7 +189,7 @@ impl Subgraphs {
                     }
                 }
                 if let Some(began) = began
-                    && Taken::of(rows, meter).steps_since(began) > self.searches.modest::<BOUNDED>(signature)
+                    && Effort::of(rows, meter).steps_since(began) > self.searches.bound_of_member::<BOUNDED>(signature)
                 {
                     self.searches.greedy.push(target.unit);
                 }

@@ -24,14 +24,14 @@ pub const YOUNG: u64 = 1 << 10;
 /// The searches that are shared, by signature.
 #[derive(Debug, Default)]
 pub struct SharedSearches {
-    by_signature: Vec<Option<Box<Shared>>>,
+    by_signature: Vec<Option<Box<SharedSearch>>>,
     /// Units that took much alone, of a search that took too long.
     pub greedy: Vec<UnitId>,
 }
 
 /// The search from edges of one signature.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedSearch {
     /// Of those that share it.
     pub tree: PrefixTree,
     /// Members that came since the tree was made, or left it.
@@ -42,7 +42,7 @@ pub struct Shared {
     pub unpaid: u64,
 }
 
-impl Shared {
+impl SharedSearch {
     fn new() -> Self {
         Self { tree: PrefixTree::default(), changed: 0, until: u64::MAX, unpaid: UNPAID.0 }
     }
@@ -55,12 +55,12 @@ impl Shared {
 
 /// Steps taken, and matches found.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken {
+pub struct Effort {
     steps: u64,
     matches: usize,
 }
 
-impl Taken {
+impl Effort {
     /// Until now.
     pub fn of(rows: &Rows, meter: &Meter<'_>) -> Self {
         Self { steps: meter.taken(), matches: rows.len() }
@@ -75,7 +75,7 @@ impl Taken {
 
 /// How a shared search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Search {
+pub enum SearchEnd {
     /// It is done, or there is none.
     Done,
     /// It took too long: members are to search alone.
@@ -88,7 +88,7 @@ pub enum Search {
 
 impl SharedSearches {
     /// That of a signature, if it has one.
-    pub fn shared(&mut self, signature: SignatureId) -> Option<&mut Shared> {
+    pub fn shared(&mut self, signature: SignatureId) -> Option<&mut SharedSearch> {
         self.by_signature.get_mut(signature.place())?.as_deref_mut()
     }
 
@@ -98,11 +98,11 @@ impl SharedSearches {
         if place >= self.by_signature.len() {
             self.by_signature.resize_with(place + 1, || None);
         }
-        self.by_signature[place].get_or_insert_with(|| Box::new(Shared::new())).changed += edges;
+        self.by_signature[place].get_or_insert_with(|| Box::new(SharedSearch::new())).changed += edges;
     }
 
     /// Steps that a member of a tree may take alone, beside those of its matches, without leaving it.
-    pub fn modest<const BOUNDED: bool>(&mut self, signature: SignatureId) -> u64 {
+    pub fn bound_of_member<const BOUNDED: bool>(&mut self, signature: SignatureId) -> u64 {
         let most = self.shared(signature).filter(|_| BOUNDED).map_or(BOUND, |shared| shared.unpaid);
         most / MODEST
     }

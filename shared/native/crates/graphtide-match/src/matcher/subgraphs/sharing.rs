@@ -17,14 +17,14 @@ use graphtide_engine::meter::{MATCH, Meter, Refusal};
 use graphtide_engine::output::Rows;
 use graphtide_isomorphism::prefix_tree::{PrefixTree, Sharing, Start};
 
-use super::shared_searches::{BOUND, MANY, Search, Shared, Taken, YOUNG};
+use super::shared_searches::{BOUND, Effort, MANY, SearchEnd, SharedSearch, YOUNG};
 use super::unit::SubgraphUnit;
 use super::{Next, Subgraphs};
 use crate::matcher::unit::LimitReached;
 use crate::matcher::unit_ref::UnitRef;
 use crate::matcher::work_budgets::WorkBudgets;
 
-impl Search {
+impl SearchEnd {
     /// What the record leads to, if the search ended the pass.
     #[inline]
     pub fn end(self) -> Option<Next> {
@@ -48,9 +48,9 @@ impl Subgraphs {
         rows: &mut Rows,
         limit: &mut Option<LimitReached>,
         meter: &mut Meter<'_>,
-    ) -> Search {
+    ) -> SearchEnd {
         if TRACED || !self.searches.has(signature) {
-            return Search::Done;
+            return SearchEnd::Done;
         }
         self.search_tree::<BOUNDED>(signature, arrival, budgets, rows, limit, meter)
     }
@@ -64,18 +64,15 @@ impl Subgraphs {
         rows: &mut Rows,
         limit: &mut Option<LimitReached>,
         meter: &mut Meter<'_>,
-    ) -> Search {
-        let hits = self.hits[signature.place()];
-        if self.searches.shared(signature).is_some_and(|shared| shared.is_due(hits)) {
-            self.plant(signature);
-        }
+    ) -> SearchEnd {
+        self.plant_if_due(signature);
         self.grown += self.dispatch.shared(signature).len();
-        let Some(Shared { tree, unpaid, .. }) = self.searches.shared(signature) else { return Search::Done };
-        let (before, began, held) = (rows.len(), Taken::of(rows, meter), rows.hold());
+        let Some(SharedSearch { tree, unpaid, .. }) = self.searches.shared(signature) else { return SearchEnd::Done };
+        let (before, began, held) = (rows.len(), Effort::of(rows, meter), rows.hold());
         meter.begin(BOUND);
         tree.search(arrival, &self.postings, rows, meter);
         let mut refusal = meter.end();
-        if BOUNDED && Taken::of(rows, meter).steps_since(began) > *unpaid {
+        if BOUNDED && Effort::of(rows, meter).steps_since(began) > *unpaid {
             refusal = refusal.or(Some(Refusal::WorkBudget));
         }
         if let Some(Refusal::WorkBudget | Refusal::Bytes) = refusal {
@@ -88,15 +85,15 @@ impl Subgraphs {
         }
         let full = rows.release(held, (arrival.store, arrival.names), meter);
         match refusal {
-            None => full.map_or(Search::Done, |unit| self.refuse_full(unit, rows, limit, meter)),
-            Some(Refusal::WorkBudget | Refusal::Bytes) => Search::TooLong,
+            None => full.map_or(SearchEnd::Done, |unit| self.refuse_full(unit, rows, limit, meter)),
+            Some(Refusal::WorkBudget | Refusal::Bytes) => SearchEnd::TooLong,
             Some(Refusal::Ended(_)) => {
                 for target in self.dispatch.shared(signature) {
                     let unit = &mut self.units[target.unit.place()];
                     unit.guard.shed = true;
                     rows.mark_shed(&unit.members);
                 }
-                Search::Ended
+                SearchEnd::Ended
             }
         }
     }
@@ -109,8 +106,8 @@ impl Subgraphs {
         rows: &mut Rows,
         limit: &mut Option<LimitReached>,
         meter: &mut Meter<'_>,
-    ) -> Search {
-        let Some(refusal) = meter.end() else { return Search::Done };
+    ) -> SearchEnd {
+        let Some(refusal) = meter.end() else { return SearchEnd::Done };
         let is_end = matches!(refusal, Refusal::Ended(_));
         let unit = &mut self.units[unit.place()];
         let refused = unit.refused(refusal, None, meter);
@@ -119,10 +116,10 @@ impl Subgraphs {
         match refused {
             Err(reached) => {
                 *limit = Some(reached);
-                Search::Limited
+                SearchEnd::Limited
             }
-            Ok(_) if is_end => Search::Ended,
-            Ok(_) => Search::Done,
+            Ok(_) if is_end => SearchEnd::Ended,
+            Ok(_) => SearchEnd::Done,
         }
     }
 
@@ -149,11 +146,8 @@ impl Subgraphs {
     pub fn settle_shared(&mut self, number: UnitId) {
         let unit = &self.units[number.place()];
         let is_shared = unit.is_shared && !unit.guard.paused;
-        let mut signatures = unit.signatures.clone();
-        signatures.sort_unstable();
-        signatures.dedup();
         let are_members = |&signature: &SignatureId| self.dispatch.shared(signature).iter().any(|target| target.unit == number);
-        let (members, others): (Vec<_>, Vec<_>) = signatures.into_iter().partition(are_members);
+        let (members, others): (Vec<_>, Vec<_>) = unit.distinct_signatures().into_iter().partition(are_members);
         if is_shared {
             for signature in others {
                 let edges = unit.signatures.iter().filter(|&&its| its == signature).count();
@@ -169,7 +163,7 @@ impl Subgraphs {
     pub fn expel(&mut self, number: UnitId) {
         let unit = &mut self.units[number.place()];
         unit.is_shared = false;
-        let signatures = unit.signatures.clone();
+        let signatures = unit.distinct_signatures();
         self.searches.leave(number, &signatures);
         for signature in signatures {
             self.dispatch.expel(number, signature);
@@ -201,15 +195,9 @@ impl Subgraphs {
 
     /// What the searches of a unit do together with those of others, with the trees that are due by now.
     pub fn sharing(&mut self, number: UnitId) -> Sharing {
-        let mut signatures = self.units[number.place()].signatures.clone();
-        signatures.sort_unstable();
-        signatures.dedup();
         let mut sharing = Sharing::default();
-        for signature in signatures {
-            let hits = self.hits[signature.place()];
-            if self.searches.shared(signature).is_some_and(|shared| shared.is_due(hits)) {
-                self.plant(signature);
-            }
+        for signature in self.units[number.place()].distinct_signatures() {
+            self.plant_if_due(signature);
             if let Some(shared) = self.searches.shared(signature) {
                 shared.tree.add_sharing(number, &mut sharing);
             }
@@ -217,9 +205,18 @@ impl Subgraphs {
         sharing
     }
 
+    /// Makes the tree of a signature if enough changed since it was made, or its lists have grown.
+    #[inline]
+    fn plant_if_due(&mut self, signature: SignatureId) {
+        let hits = self.hits[signature.place()];
+        if self.searches.shared(signature).is_some_and(|shared| shared.is_due(hits)) {
+            self.plant(signature);
+        }
+    }
+
     /// Makes the tree of a signature of all that may share it.
     #[cold]
-    pub fn plant(&mut self, signature: SignatureId) {
+    fn plant(&mut self, signature: SignatureId) {
         let Self { units, postings, dispatch, searches, hits, .. } = self;
         let is_shared = |target: &Target| {
             let unit = &units[target.unit.place()];

@@ -131,9 +131,7 @@ impl Unit for SubgraphUnit {
         let now = window.clocks.now();
         let Window { store, vertices, satisfied, .. } = window;
         let Some(sets) = satisfied else { return Warm::Limited };
-        let mut signatures: Vec<SignatureId> = self.signatures.clone();
-        signatures.sort_unstable();
-        signatures.dedup();
+        let signatures = self.distinct_signatures();
         let (members, clock) = (self.members.clone(), self.clock);
         let order = self.past.take();
         let mut found = Rows::default();
@@ -344,6 +342,14 @@ impl SubgraphUnit {
                 postings.limit(self.reader, ring, bytes);
             }
         }
+    }
+
+    /// The signatures of its edges, each once.
+    pub fn distinct_signatures(&self) -> Vec<SignatureId> {
+        let mut signatures = self.signatures.clone();
+        signatures.sort_unstable();
+        signatures.dedup();
+        signatures
     }
 
     /// Drops the order of its past once that has left its window.
