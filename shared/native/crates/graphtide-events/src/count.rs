@@ -3,7 +3,7 @@
 //! The event and a few others are tried one by one. So each predicate that is left relates what is tried to one slot alone,
 //! or two neighbours of a chain. What is left falls into parts that nothing relates: no order, no event that could fill slots
 //! of both. The counts of parts are multiplied, those of what is tried are added. All other events lie in the time before the
-//! event, whatever is chosen for the rest, so no part narrows the time of another.
+//! event. What is chosen for one part does not narrow the time of another.
 //! Cost: of each combination that is tried, O(log events) for a slot alone, else that of a [chain](chain) or of
 //! [states](states).
 
@@ -415,7 +415,7 @@ impl<'a> Count<'a> {
         Some(())
     }
 
-    /// Counts the events of a part that have what is asked, and returns some that are one instance of it.
+    /// Counts the instances of a part that have what is asked, and returns the events of one of them.
     fn part(&mut self, part: &Part, must: Must, meter: &mut Meter<'_>) -> Option<Counted> {
         match part {
             Part::One(place) if must == Must::Nothing && self.is_plain(place) => {

@@ -5,7 +5,7 @@ its parents' instances and the events of its other slots, the rarest first. Each
 comes. So an event of the stream brings all of a vertex's time through the number of events in that time. What passes is stored
 if others continue from it. Sharing saves because it is stored once, and costs because it is stored at all.
 
-A pattern that asks for counts alone is counted in its events, whatever is shared, if it is countable.
+A pattern that asks for counts alone is counted from its events if that can be done. Sharing changes nothing for it.
 
 Weights are of the size of what the native detection takes on sequences of three generated readings
 (`graphtide_bench.events.plans`), no fit. What share of events a condition lets through is not known, and guessed. If it is far
