@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from graphtide_core.edge import Edge
-from graphtide_core.ids import PatternName
+from graphtide_core.ids import EdgeId, PatternName, VertexId
 from graphtide_core.time import EventTime
 from graphtide_native.spec import Limits
 from graphtide_query import parse_subgraphs
@@ -64,9 +64,10 @@ def test_a_pattern_that_was_there_before_the_others_finds_what_its_own_edges_com
     path = "PATTERN path MATCH (a)-[x:k]->(b)-[y:m]->(c)-[z:n]->(d) ON s WINDOW 10"
     others = "\n".join(f"PATTERN p{number} MATCH (a)-[x:k]->(b) ON s WINDOW {20 + number}" for number in range(8))
     feed = Feed(*(plan(pattern, engine) for pattern in parse_subgraphs(f"{path}\n{others}")))
-    ends = {"k": ("a", "b"), "m": ("b", "c"), "n": ("c", "d")}
+    a, b, c, d = (VertexId(name) for name in "abcd")
+    ends = {"k": (a, b), "m": (b, c), "n": (c, d)}
     labels = [label for label in ends if label != first] + [first]
-    edges = [Edge(label, EventTime(place), *ends[label], label) for place, label in enumerate(labels)]  # type: ignore[arg-type]
+    edges = [Edge(EdgeId(label), EventTime(place), *ends[label], label) for place, label in enumerate(labels)]
     assert [each.edges for each in feed.push(*edges) if len(each.edges) > 1] == [(("x", "k"), ("y", "m"), ("z", "n"))]
 
 
@@ -133,7 +134,8 @@ def make_stars(count: int, where: str = "") -> list[SubgraphPattern]:
 
 def make_hub(count: int) -> list[Edge]:
     """Return edges out of one vertex."""
-    return [Edge(f"e{place}", EventTime(place), "h", f"v{place}", "k") for place in range(count)]  # type: ignore[arg-type]
+    hub = VertexId("h")
+    return [Edge(EdgeId(f"e{place}"), EventTime(place), hub, VertexId(f"v{place}"), "k") for place in range(count)]
 
 
 def count_one_by_one(members: Members) -> list[int]:
